@@ -1,0 +1,30 @@
+# Compiler settings shared by everything we compile.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+# Line tables are enough to read a stack trace, and halve what the linker has to carry.
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE}")
+endif()
+
+add_library(assay_flags INTERFACE)
+target_compile_options(assay_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wno-missing-field-initializers;-Werror>
+  $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+if(ASSAY_SANITIZER)
+  target_compile_options(assay_flags INTERFACE -fsanitize=${ASSAY_SANITIZER} -fno-omit-frame-pointer)
+  target_link_options(assay_flags INTERFACE -fsanitize=${ASSAY_SANITIZER})
+endif()

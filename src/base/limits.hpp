@@ -1,0 +1,90 @@
+#pragma once
+// Every queue, batch, retry, timeout and message size has its limit here, with the relations
+// between them.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::limits {
+
+using namespace std::chrono_literals;
+
+// -- names and documents ----------------------------------------------------------------------
+inline constexpr std::size_t name_bytes = 64;          ///< `[A-Za-z0-9._-]`, per part of an id.
+inline constexpr std::size_t key_bytes = 511;          ///< What LMDB takes as a key.
+inline constexpr std::size_t document_bytes = 4 << 20; ///< One YAML file handed to apply.
+inline constexpr std::size_t documents = 10'000;       ///< Declarations in one apply.
+
+// -- ledger -----------------------------------------------------------------------------------
+inline constexpr std::size_t payload_bytes =
+  64 << 10;                                       ///< A larger payload is a blob, named by digest.
+inline constexpr std::size_t batch_entries = 256; ///< Entries of one group commit.
+inline constexpr std::size_t proposals_waiting = 4'096;
+inline constexpr auto state_commit_every = 10ms;
+inline constexpr auto reader_age = 2s;               ///< Oldest read transaction of a query.
+inline constexpr std::uint32_t map_use_percent = 70; ///< Above it proposals are refused.
+inline constexpr auto clock_jump = 5s;               ///< Wall against boot time, single voter.
+
+// -- fabric -----------------------------------------------------------------------------------
+inline constexpr std::size_t message_bytes = 1 << 20;
+inline constexpr std::size_t peer_queue_bytes = 4
+                                                << 20; ///< Unsent bytes per peer before it is cut.
+inline constexpr auto heartbeat_every = 1s;
+inline constexpr auto peer_silence = 4s; ///< No message for so long: the peer is lost.
+inline constexpr auto revocation_reach = 2s;
+inline constexpr auto join_token_life = 15min;
+
+// -- ingress ----------------------------------------------------------------------------------
+inline constexpr std::size_t head_bytes = 64 << 10;
+inline constexpr std::size_t headers = 128;
+inline constexpr std::size_t body_bytes = 64 << 20;    ///< The contract may allow less.
+inline constexpr std::size_t bodies_bytes = 512 << 20; ///< All buffered bodies of one process.
+inline constexpr std::size_t json_depth = 256;
+inline constexpr std::size_t event_bytes =
+  64 << 10; ///< An SSE event that is held back until complete.
+inline constexpr std::size_t stream_buffer_bytes = 256 << 10;
+inline constexpr std::size_t connections = 16'384;
+inline constexpr auto head_timeout = 10s;
+inline constexpr auto idle_timeout = 75s;
+inline constexpr auto connect_timeout = 2s;
+inline constexpr auto first_byte_timeout = 10min;
+inline constexpr auto gap_timeout = 2min;
+inline constexpr auto total_timeout = 1h;
+inline constexpr auto write_stall_timeout = 30s;
+inline constexpr auto upstream_idle = 4s; ///< uvicorn closes at 5 s.
+inline constexpr std::size_t upstream_idle_per_endpoint = 512;
+inline constexpr std::size_t outcome_batch = 256;
+inline constexpr auto outcome_every = 10ms;
+inline constexpr std::size_t decision_ring = 65'536;
+
+// -- credits ----------------------------------------------------------------------------------
+inline constexpr auto lease_life = 10s;
+inline constexpr auto lease_renew = 5s;
+inline constexpr std::size_t queue_waiting = 1'024; ///< Requests waiting for credit, per pool.
+inline constexpr auto queue_wait = 30s;
+
+// -- replicas ---------------------------------------------------------------------------------
+inline constexpr std::uint16_t replica_port_first = 7200;
+inline constexpr std::uint16_t replica_port_last = 7999;
+inline constexpr auto fingerprint_every = 5s;      ///< A change is reported within 10 s.
+inline constexpr std::size_t log_bytes = 16 << 20; ///< Per replica log file before it rotates.
+inline constexpr int crash_restarts = 5;
+
+// -- jobs -------------------------------------------------------------------------------------
+inline constexpr std::size_t job_line_bytes = 1 << 20;
+inline constexpr std::size_t job_items = 1'000'000;
+inline constexpr std::size_t checkpoint_items = 1'000;
+inline constexpr auto checkpoint_every = 5s;
+inline constexpr std::size_t job_bytes = 256 << 20;
+
+static_assert(lease_renew * 2 <= lease_life, "a lease is renewed at half its life");
+static_assert(
+  heartbeat_every * 3 < peer_silence, "three lost heartbeats before a peer is given up"
+);
+static_assert(upstream_idle < 5s, "engines close an idle connection at 5 s");
+static_assert(fingerprint_every * 2 <= 10s, "drift is reported within 10 s");
+static_assert(payload_bytes < message_bytes);
+static_assert(event_bytes < stream_buffer_bytes);
+
+} // namespace assay::limits

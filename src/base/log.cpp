@@ -1,0 +1,66 @@
+#include "src/base/log.hpp"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <vector>
+
+namespace assay::log {
+
+namespace {
+
+bool needs_quotes(std::string_view value) {
+  return value.empty() || value.find_first_of(" \"=\n\r\t\\") != std::string_view::npos;
+}
+
+void append_quoted(std::string& line, std::string_view value) {
+  line += '"';
+  for (auto c : value) {
+    if (c == '"' || c == '\\')
+      line += '\\';
+    // A log line stays one line whatever a peer put into its name.
+    line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  line += '"';
+}
+
+std::string compose(std::string_view event, std::initializer_list<field> fields) {
+  std::string line{event};
+  for (const auto& [key, value] : fields) {
+    line += ' ';
+    line += key;
+    line += '=';
+    if (needs_quotes(value))
+      append_quoted(line, value);
+    else
+      line += value;
+  }
+  return line;
+}
+
+} // namespace
+
+void open(std::string_view program, const std::string& path) {
+  std::vector<spdlog::sink_ptr> sinks{std::make_shared<spdlog::sinks::stderr_sink_mt>()};
+  if (!path.empty())
+    sinks.push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+  auto logger = std::make_shared<spdlog::logger>(std::string{program}, sinks.begin(), sinks.end());
+  logger->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
+  logger->flush_on(spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+void info(std::string_view event, std::initializer_list<field> fields) {
+  spdlog::info("{}", compose(event, fields));
+}
+
+void warn(std::string_view event, std::initializer_list<field> fields) {
+  spdlog::warn("{}", compose(event, fields));
+}
+
+void error(std::string_view event, std::initializer_list<field> fields) {
+  spdlog::error("{}", compose(event, fields));
+}
+
+} // namespace assay::log
