@@ -1,0 +1,226 @@
+#include "src/http/service_listener.hpp"
+
+#include "src/base/log.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/url/parse.hpp>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace assay::http {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+using asio::ip::tcp;
+using unix_stream = asio::local::stream_protocol;
+
+constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
+
+using wire_request = bhttp::request_parser<bhttp::string_body>;
+using wire_response = bhttp::response<bhttp::string_body>;
+
+std::optional<std::uint32_t> uid_of(unix_stream::socket& socket) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
+    return {};
+  return who.uid;
+}
+
+std::optional<std::uint32_t> uid_of(tcp::socket&) {
+  return {};
+}
+
+/// Nothing when the target is not a path that we could answer.
+std::optional<service_request> read(const bhttp::request<bhttp::string_body>& from) {
+  auto url =
+    boost::urls::parse_origin_form(std::string_view{from.target().data(), from.target().size()});
+  if (!url)
+    return {};
+  service_request request{std::string{from.method_string()}, url->path(), {}, from.body(), {}};
+  for (const auto& parameter : url->params())
+    request.query[parameter.key] = parameter.value;
+  return request;
+}
+
+wire_response compose(service_response from, bool keep_alive) {
+  wire_response response{static_cast<bhttp::status>(from.status), 11};
+  response.set(bhttp::field::content_type, from.content_type);
+  response.keep_alive(keep_alive);
+  response.body() = std::move(from.body);
+  response.prepare_payload();
+  return response;
+}
+
+constexpr auto bad_target =
+  R"({"error":{"kind":"invalid","what":"the request target is not a path","where":"","next":""}})";
+constexpr auto too_large =
+  R"({"error":{"kind":"invalid","what":"the request body is too large","where":"","next":"send less at a time"}})";
+
+template <class Protocol>
+asio::awaitable<void> serve(
+  typename Protocol::socket socket,
+  const service_options& options,
+  const service_handler& handler,
+  [[maybe_unused]] std::shared_ptr<void> admitted // Counted as open until this ends.
+) {
+  auto uid = uid_of(socket);
+  beast::basic_stream<Protocol, asio::any_io_executor> stream{std::move(socket)};
+  beast::flat_buffer buffer;
+  for (bool keep_alive = true; keep_alive;) {
+    wire_request parser;
+    parser.body_limit(options.body_bytes);
+    stream.expires_after(options.idle);
+    auto [why, count] = co_await bhttp::async_read(stream, buffer, parser, as_result);
+    if (why && why != bhttp::error::body_limit)
+      break;
+    service_response answer{413, "application/json", too_large};
+    keep_alive = !why && parser.get().keep_alive();
+    if (!why) {
+      auto request = read(parser.get());
+      answer = {400, "application/json", bad_target};
+      if (request) {
+        request->peer_uid = uid;
+        answer = handler(*request);
+      }
+    }
+    auto response = compose(std::move(answer), keep_alive);
+    if (parser.get().method() == bhttp::verb::head)
+      response.body().clear();
+    stream.expires_after(options.idle);
+    auto [unsent, sent] = co_await bhttp::async_write(stream, response, as_result);
+    if (unsent)
+      break;
+  }
+  boost::system::error_code ignored; // The connection ends either way.
+  stream.socket().shutdown(asio::socket_base::shutdown_both, ignored);
+}
+
+} // namespace
+
+class service_listener::implementation {
+public:
+  implementation(service_options options, service_handler handler)
+    : options_{std::move(options)}, handler_{std::move(handler)} {}
+
+  ~implementation() {
+    context_.stop();
+    for (auto& thread : threads_)
+      thread.join();
+    if (!options_.unix_path.empty())
+      ::unlink(options_.unix_path.c_str());
+  }
+
+  result<void, problem> open() {
+    try {
+      if (options_.unix_path.empty())
+        open_tcp();
+      else
+        open_unix();
+    } catch (const std::exception& why) {
+      auto place = options_.unix_path.empty() ? options_.host + ":" + std::to_string(options_.port)
+                                              : options_.unix_path;
+      return unexpected{problem{
+        problem_kind::unavailable,
+        std::string{"cannot listen: "} + why.what(),
+        place,
+        "is another assayd running there? choose another address or stop it"}};
+    }
+    for (unsigned i = 0; i < options_.threads; ++i)
+      threads_.emplace_back([this] { context_.run(); });
+    return {};
+  }
+
+  std::uint16_t port() const { return port_; }
+
+private:
+  void open_tcp() {
+    tcp::endpoint endpoint{asio::ip::make_address(options_.host), options_.port};
+    auto acceptor = std::make_shared<tcp::acceptor>(context_, endpoint);
+    port_ = acceptor->local_endpoint().port();
+    asio::co_spawn(context_, accept<tcp>(std::move(acceptor)), asio::detached);
+  }
+
+  void open_unix() {
+    ::unlink(options_.unix_path.c_str());
+    // The socket is created with the mode it keeps: between bind and chmod anybody could connect.
+    auto before = ::umask(0177);
+    std::shared_ptr<unix_stream::acceptor> acceptor;
+    try {
+      acceptor = std::make_shared<unix_stream::acceptor>(
+        context_, unix_stream::endpoint{options_.unix_path}
+      );
+    } catch (...) {
+      ::umask(before);
+      throw;
+    }
+    ::umask(before);
+    asio::co_spawn(context_, accept<unix_stream>(std::move(acceptor)), asio::detached);
+  }
+
+  template <class Protocol>
+  asio::awaitable<void> accept(std::shared_ptr<typename Protocol::acceptor> acceptor) {
+    while (true) {
+      auto [why, socket] = co_await acceptor->async_accept(as_result);
+      if (why == asio::error::operation_aborted)
+        co_return;
+      // Out of descriptors or a client that left already: the next accept may succeed.
+      if (why || open_.load() >= options_.connections)
+        continue;
+      open_.fetch_add(1);
+      std::shared_ptr<void> admitted{nullptr, [this](void*) { open_.fetch_sub(1); }};
+      asio::co_spawn(
+        context_,
+        serve<Protocol>(std::move(socket), options_, handler_, std::move(admitted)),
+        [](std::exception_ptr thrown) {
+          if (thrown)
+            log::error("service_handler_threw");
+        }
+      );
+    }
+  }
+
+  const service_options options_;
+  const service_handler handler_;
+  std::atomic<std::size_t> open_ = 0;
+  asio::io_context context_;
+  std::uint16_t port_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+service_listener::service_listener(std::unique_ptr<implementation> i)
+  : implementation_{std::move(i)} {}
+
+service_listener::~service_listener() = default;
+
+std::uint16_t service_listener::port() const {
+  return implementation_->port();
+}
+
+result<std::unique_ptr<service_listener>, problem>
+service_listener::open(service_options options, service_handler handler) {
+  auto made = std::make_unique<implementation>(std::move(options), std::move(handler));
+  if (auto opened = made->open(); !opened)
+    return unexpected{opened.error()};
+  return std::unique_ptr<service_listener>{new service_listener{std::move(made)}};
+}
+
+} // namespace assay::http
