@@ -21,6 +21,11 @@ inline constexpr std::size_t payload_bytes =
   64 << 10;                                       ///< A larger payload is a blob, named by digest.
 inline constexpr std::size_t batch_entries = 256; ///< Entries of one group commit.
 inline constexpr std::size_t proposals_waiting = 4'096;
+inline constexpr std::size_t proposal_bytes = 80 << 10; ///< A payload in its envelope.
+inline constexpr std::size_t batch_bytes = 8 << 20;     ///< Proposals of one group commit.
+inline constexpr std::uint64_t map_bytes = 64ULL << 30; ///< Address space of one environment.
+inline constexpr std::uint64_t log_trailing = 1'024;    ///< Applied entries kept in the log.
+inline constexpr std::size_t page_bytes = 4 << 20;      ///< Rows copied out in one read.
 inline constexpr auto state_commit_every = 10ms;
 inline constexpr auto reader_age = 2s;               ///< Oldest read transaction of a query.
 inline constexpr std::uint32_t map_use_percent = 70; ///< Above it proposals are refused.
@@ -85,6 +90,7 @@ static_assert(
 static_assert(upstream_idle < 5s, "engines close an idle connection at 5 s");
 static_assert(fingerprint_every * 2 <= 10s, "drift is reported within 10 s");
 static_assert(payload_bytes < message_bytes);
+static_assert(payload_bytes < proposal_bytes && proposal_bytes < batch_bytes);
 static_assert(event_bytes < stream_buffer_bytes);
 
 } // namespace assay::limits

@@ -1,0 +1,77 @@
+#pragma once
+// Content-addressed files under `blobs/`: evidence, uploads, job output. A blob is there whole or
+// not at all, its name is its SHA-256, and it is checked whenever it is read.
+//
+// Safe for many threads; one writer object belongs to one thread.
+
+#include "src/base/digest.hpp"
+#include "src/base/problem.hpp"
+#include "src/base/result.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace assay::store {
+
+class blob_store {
+public:
+  /// `quota_bytes` 0: no quota but the disk's own end. Leftovers of writers that died are removed.
+  static result<std::unique_ptr<blob_store>, problem>
+  open(const std::filesystem::path& folder, std::uint64_t quota_bytes = 0);
+
+  ~blob_store();
+  blob_store(const blob_store&) = delete;
+  blob_store& operator=(const blob_store&) = delete;
+
+  /// Takes a blob in pieces, for what does not fit in memory. Dropped without `finish`, it leaves
+  /// nothing behind.
+  class writer {
+  public:
+    writer(writer&&) noexcept;
+    writer& operator=(writer&&) noexcept;
+    ~writer();
+
+    /// `exhausted` at the quota or on a full disk.
+    result<void, problem> write(std::string_view piece);
+    /// The blob is durable under the returned digest when this returns.
+    result<digest, problem> finish();
+    std::uint64_t size() const;
+
+  private:
+    friend class blob_store;
+    struct file;
+    explicit writer(std::unique_ptr<file> open);
+    std::unique_ptr<file> file_;
+  };
+
+  result<writer, problem> start();
+
+  /// Durable when it returns; a blob that is there already is not written again.
+  result<digest, problem> put(std::string_view bytes);
+
+  /// The whole blob, checked against its digest. `not_found`; `invalid` when what is stored was
+  /// damaged or is longer than `bytes_max`.
+  result<std::string, problem> get(const digest& name, std::uint64_t bytes_max = 64 << 20) const;
+
+  /// Hands the blob over in pieces of at most 256 KiB; the check comes at the end, so what `take`
+  /// was given counts only when this returns success. `take` returns false to stop.
+  result<void, problem>
+  read(const digest& name, const std::function<bool(std::string_view)>& take) const;
+
+  bool has(const digest& name) const;
+  result<std::uint64_t, problem> size(const digest& name) const;
+  std::filesystem::path path(const digest& name) const;
+  result<void, problem> remove(const digest& name);
+  std::uint64_t used_bytes() const;
+
+private:
+  struct shared;
+  explicit blob_store(std::shared_ptr<shared> state);
+  std::shared_ptr<shared> shared_;
+};
+
+} // namespace assay::store
