@@ -39,6 +39,14 @@ inline constexpr auto heartbeat_every = 1s;
 inline constexpr auto peer_silence = 4s; ///< No message for so long: the peer is lost.
 inline constexpr auto revocation_reach = 2s;
 inline constexpr auto join_token_life = 15min;
+inline constexpr auto join_patience = 20s;           ///< A joining host waits so long.
+inline constexpr std::size_t joins_waiting = 64;     ///< Join requests without an answer yet.
+inline constexpr auto handshake = 3s;                ///< CURVE handshake of one connection.
+inline constexpr auto redial_first = 100ms;          ///< An agent dials again after so long,
+inline constexpr auto redial_most = 5s;              ///< doubling to so long.
+inline constexpr std::size_t hub_queue = 65'536;     ///< Messages handed to the hub's thread.
+inline constexpr std::size_t log_tail_bytes = 8'192; ///< Of a replica's log, in its report.
+inline constexpr std::size_t fabric_items = 10'000;  ///< Entries of one list in a message.
 
 // -- ingress ----------------------------------------------------------------------------------
 inline constexpr std::size_t head_bytes = 64 << 10;

@@ -1,0 +1,355 @@
+#pragma once
+// Everything an agent and a coordinator say to each other, as values. `schema/fabric.capnp` is the
+// form they have on the wire, src/wire/fabric_codec.hpp turns one into the other.
+//
+// There is one variant per direction. A command that changes a host carries the epoch (the Raft
+// term of the coordinator that gave it); an agent refuses commands of an older epoch.
+
+#include "src/base/clock.hpp"
+#include "src/base/digest.hpp"
+#include "src/base/ids.hpp"
+#include "src/catalog/declarations.hpp"
+#include "src/contract/contract.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace assay::fabric {
+
+/// Changes only when an old peer could misunderstand a new one; new fields and members do not
+/// count.
+inline constexpr std::uint32_t protocol_version = 1;
+
+/// 32 bytes of Curve25519; written as 40 characters of Z85 (src/fabric/curve_keys.hpp).
+struct public_key {
+  std::array<std::uint8_t, 32> bytes{};
+
+  friend auto operator<=>(const public_key&, const public_key&) = default;
+};
+
+// -- agent to coordinator ---------------------------------------------------------------------
+
+/// The first message of every session.
+struct hello {
+  std::uint32_t protocol = protocol_version;
+  std::uint64_t session = 0; ///< Grows with every session of one agent; the newest wins.
+  std::string boot_id;
+  std::string host_name; ///< What the agent calls itself; its identity is its key.
+  std::string agent_version;
+
+  friend bool operator==(const hello&, const hello&) = default;
+};
+
+struct agent_heartbeat {
+  friend bool operator==(const agent_heartbeat&, const agent_heartbeat&) = default;
+};
+
+struct device {
+  catalog::family family = catalog::family::cpu;
+  std::string id; ///< UUID or PCI address; never an index.
+  std::string name;
+  std::uint64_t memory_bytes = 0;
+
+  friend bool operator==(const device&, const device&) = default;
+};
+
+/// Named fields without port, address, device index, path or secret, and their digest.
+struct fingerprint {
+  digest sum;
+  std::map<std::string, std::string> fields;
+
+  friend bool operator==(const fingerprint&, const fingerprint&) = default;
+};
+
+/// The whole of what a host has; sent on connecting and whenever any of it changes.
+struct inventory {
+  std::vector<device> devices;
+  std::uint64_t host_memory_bytes = 0;
+  std::uint32_t cpus = 0;
+  std::vector<std::string> runtimes; ///< Names of the runtime paths that this host has configured.
+  fabric::fingerprint fingerprint;
+
+  friend bool operator==(const inventory&, const inventory&) = default;
+};
+
+/// `gone` ended as it was told to; `failed` is any other end, whatever its exit code.
+enum class replica_phase : std::uint8_t {
+  absent,
+  starting,
+  loading,
+  proving,
+  ready,
+  saturated,
+  suspect,
+  draining,
+  stopping,
+  gone,
+  failed
+};
+
+struct exit_report {
+  bool by_signal = false;
+  std::int32_t number = 0; ///< Exit code, or the signal's number.
+  std::string meaning;     ///< From the profile's table, the log or the cgroup's counters.
+
+  friend bool operator==(const exit_report&, const exit_report&) = default;
+};
+
+/// The whole of what is known of one replica; sent on connecting and on every change.
+struct replica_report {
+  replica_id replica;
+  implementation_id implementation;
+  std::uint64_t generation = 0;
+  replica_phase phase = replica_phase::absent;
+  std::string address;
+  std::uint16_t port = 0;
+  std::string secret; ///< For requests to the replica; never logged, never in the ledger.
+  std::uint32_t slots = 0;
+  digest fingerprint; ///< Of the host's stack when the runtime started.
+  std::string reason; ///< Why it is in this phase.
+  std::optional<exit_report> exit;
+  std::string log_tail; ///< At most limits::log_tail_bytes.
+  wall_ms started_at;
+  bool adopted = false; ///< Somebody else started it.
+
+  friend bool operator==(const replica_report&, const replica_report&) = default;
+};
+
+enum class artifact_state : std::uint8_t { absent, verifying, verified, mismatched, unreadable };
+
+struct artifact_report {
+  artifact_id artifact;
+  digest manifest; ///< catalog::manifest_digest of what was checked against.
+  artifact_state state = artifact_state::absent;
+  std::uint64_t checked_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  std::string problem; ///< Names the file when the state is `mismatched` or `unreadable`.
+
+  friend bool operator==(const artifact_report&, const artifact_report&) = default;
+};
+
+struct unsupported {
+  friend bool operator==(const unsupported&, const unsupported&) = default;
+};
+struct unavailable {
+  friend bool operator==(const unavailable&, const unavailable&) = default;
+};
+struct failed {
+  std::int32_t code = 0; ///< The vendor's own.
+
+  friend bool operator==(const failed&, const failed&) = default;
+};
+using native_value = std::variant<double, unsupported, unavailable, failed>;
+
+/// A vendor's own metric under its own name and unit; nothing is renamed or rescaled.
+struct native_sample {
+  catalog::family family = catalog::family::cpu;
+  std::string name;
+  std::string unit;
+  std::string device; ///< A device's id; empty for the host.
+  native_value value = unavailable{};
+  wall_ms at;
+  std::chrono::milliseconds age{};
+
+  friend bool operator==(const native_sample&, const native_sample&) = default;
+};
+
+struct native_samples {
+  std::vector<native_sample> samples;
+
+  friend bool operator==(const native_samples&, const native_samples&) = default;
+};
+
+/// Answers `want_log`; `offset` counts from the start of the replica's log.
+struct log_chunk {
+  replica_id replica;
+  std::uint64_t generation = 0;
+  std::uint64_t offset = 0;
+  std::string bytes;
+  bool last = false;
+
+  friend bool operator==(const log_chunk&, const log_chunk&) = default;
+};
+
+/// `assay-agent adopt`: a server that somebody else started asks to be taken in.
+struct adopt_offer {
+  std::string url;
+  std::string model;
+  profile_id profile;
+  project_id project;             ///< Whom it serves until an operator approves.
+  std::optional<wall_ms> ends_at; ///< When its owner will stop it.
+
+  friend bool operator==(const adopt_offer&, const adopt_offer&) = default;
+};
+
+/// The only message that a holder of a join token may send.
+struct join {
+  std::string host_name;
+  public_key agent_key;
+
+  friend bool operator==(const join&, const join&) = default;
+};
+
+using agent_message = std::variant<
+  hello,
+  agent_heartbeat,
+  inventory,
+  replica_report,
+  artifact_report,
+  native_samples,
+  log_chunk,
+  adopt_offer,
+  join>;
+
+// -- coordinator to agent ---------------------------------------------------------------------
+
+/// Answers `hello`. The agent then sends its inventory and a report of every replica it has.
+struct welcome {
+  std::uint32_t protocol = protocol_version;
+  std::uint64_t epoch = 0;
+  std::uint64_t session = 0;
+  std::chrono::milliseconds heartbeat_every{};
+  host_id identity; ///< What the ledger calls the host that holds this key.
+
+  friend bool operator==(const welcome&, const welcome&) = default;
+};
+
+struct coordinator_heartbeat {
+  std::uint64_t epoch = 0;
+
+  friend bool operator==(const coordinator_heartbeat&, const coordinator_heartbeat&) = default;
+};
+
+/// What a host must find on its disk before it launches anything.
+struct artifact_manifest {
+  artifact_id id;
+  catalog::artifact_kind kind = catalog::artifact_kind::gguf;
+  std::string location;
+  std::vector<catalog::artifact_file> files; ///< Sorted by path.
+
+  friend bool operator==(const artifact_manifest&, const artifact_manifest&) = default;
+};
+
+struct start_replica {
+  std::uint64_t epoch = 0;
+  replica_id replica;
+  implementation_id implementation;
+  model_id model;
+  std::uint64_t generation = 0;
+  profile_id profile;
+  std::string profile_text; ///< As written in the catalog.
+  artifact_manifest artifact;
+  std::uint32_t slots = 1;
+  contract::request_limits limits;
+  std::map<std::string, std::string> args; ///< Values for the profile's slots.
+  std::vector<std::string> devices;        ///< Ids of the devices leased to the replica.
+
+  friend bool operator==(const start_replica&, const start_replica&) = default;
+};
+
+struct stop_replica {
+  std::uint64_t epoch = 0;
+  replica_id replica;
+  std::uint64_t generation = 0;
+  std::string reason;
+  std::chrono::milliseconds grace{};
+
+  friend bool operator==(const stop_replica&, const stop_replica&) = default;
+};
+
+/// Watch a server that somebody else started, as this replica.
+struct adopt_replica {
+  std::uint64_t epoch = 0;
+  replica_id replica;
+  implementation_id implementation;
+  model_id model;
+  std::uint64_t generation = 0;
+  profile_id profile;
+  std::string profile_text;
+  std::string url;
+  std::uint32_t slots = 1;
+
+  friend bool operator==(const adopt_replica&, const adopt_replica&) = default;
+};
+
+/// Stop watching an adopted replica; its process is left alone.
+struct forget_replica {
+  std::uint64_t epoch = 0;
+  replica_id replica;
+  std::uint64_t generation = 0;
+
+  friend bool operator==(const forget_replica&, const forget_replica&) = default;
+};
+
+struct verify_artifact {
+  std::uint64_t epoch = 0;
+  artifact_manifest artifact;
+
+  friend bool operator==(const verify_artifact&, const verify_artifact&) = default;
+};
+
+/// Start nothing new on this host (`on`), or take work again.
+struct drain_host {
+  std::uint64_t epoch = 0;
+  bool on = true;
+  std::string reason;
+
+  friend bool operator==(const drain_host&, const drain_host&) = default;
+};
+
+/// Send the last `bytes_at_most` of a replica's log as `log_chunk`s.
+struct want_log {
+  replica_id replica;
+  std::uint64_t generation = 0;
+  std::uint64_t bytes_at_most = 0;
+
+  friend bool operator==(const want_log&, const want_log&) = default;
+};
+
+enum class closing_reason : std::uint8_t {
+  shutting_down, ///< The coordinator ends; dial again.
+  no_session,    ///< Messages came without a hello; begin a new session.
+  superseded,    ///< A newer session of the same key exists: two agents use one key.
+  revoked,       ///< The key may no longer speak.
+  protocol,      ///< The versions do not understand each other.
+};
+
+struct closing {
+  closing_reason reason = closing_reason::shutting_down;
+  std::string text;
+
+  friend bool operator==(const closing&, const closing&) = default;
+};
+
+/// Answers `join`.
+struct joined {
+  bool accepted = false;
+  host_id identity; ///< The name the host now has; when accepted.
+  std::string text; ///< Why not; when refused.
+
+  friend bool operator==(const joined&, const joined&) = default;
+};
+
+using coordinator_message = std::variant<
+  welcome,
+  coordinator_heartbeat,
+  start_replica,
+  stop_replica,
+  adopt_replica,
+  forget_replica,
+  verify_artifact,
+  drain_host,
+  want_log,
+  closing,
+  joined>;
+
+/// The epoch of a command; nothing for messages that are not commands.
+std::optional<std::uint64_t> epoch_of(const coordinator_message& message);
+
+} // namespace assay::fabric
