@@ -15,6 +15,16 @@ inline constexpr std::size_t name_bytes = 64;          ///< `[A-Za-z0-9._-]`, pe
 inline constexpr std::size_t key_bytes = 511;          ///< What LMDB takes as a key.
 inline constexpr std::size_t document_bytes = 4 << 20; ///< One YAML file handed to apply.
 inline constexpr std::size_t documents = 10'000;       ///< Declarations in one apply.
+inline constexpr std::size_t yaml_nodes = 500'000;     ///< Scalars, lists and mappings of one file.
+inline constexpr std::size_t yaml_depth = 32;          ///< Nesting of one document.
+inline constexpr std::size_t text_bytes = 4'096;       ///< A free text value: owner, location.
+inline constexpr std::size_t list_items = 4'096;       ///< Entries of one list or mapping.
+inline constexpr std::size_t problems = 1'000;         ///< Problems told of one apply.
+inline constexpr std::size_t profile_bytes = 256 << 10;
+inline constexpr std::size_t pattern_bytes = 512; ///< One pattern of a runtime profile.
+inline constexpr std::size_t pattern_memory_bytes = 1 << 20;
+inline constexpr std::size_t log_line_bytes = 4'096;  ///< What of a log line patterns see.
+inline constexpr std::size_t scrape_bytes = 16 << 20; ///< One answer of an engine's metrics.
 
 // -- ledger -----------------------------------------------------------------------------------
 inline constexpr std::size_t payload_bytes =

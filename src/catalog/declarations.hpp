@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -152,6 +153,7 @@ struct policy {
     2; ///< A runtime that says the same to everything fails.
   std::chrono::seconds valid_for = std::chrono::hours{24 * 90};
   std::optional<std::uint64_t> cost_ceiling_nano_per_unit; ///< Currency x 1e-9 per accepted unit.
+  std::string cost_currency; ///< `EUR`; set exactly when there is a ceiling.
   bool suspend_on_drift =
     false; ///< true: any drift suspends; false: only with no qualified replica left.
   std::uint32_t approvals = 1;
@@ -207,5 +209,38 @@ implementation_id make_implementation_id(
   std::string_view artifact_name,
   std::string_view profile
 );
+
+/// 1 to 64 bytes of `[A-Za-z0-9._-]`, and not `.` or `..`, which would be a path.
+bool is_name(std::string_view text);
+
+/// `MODEL/NAME`
+artifact_id make_artifact_id(const model_id& model, std::string_view name);
+
+/// The parts of `MODEL[@VERSION]/POOL/ARTIFACT[#PROFILE]`; nothing when it is not of that form.
+struct implementation_parts {
+  model_id model;
+  pool_id pool;
+  std::string artifact_name;
+  std::optional<profile_id> profile;
+
+  friend bool operator==(const implementation_parts&, const implementation_parts&) = default;
+};
+std::optional<implementation_parts> split_implementation_id(std::string_view text);
+
+struct model_parts {
+  std::string name;
+  std::uint32_t version = 1;
+
+  friend bool operator==(const model_parts&, const model_parts&) = default;
+};
+/// `NAME` or `NAME@VERSION`; `NAME@1` is refused, since version 1 has one spelling only.
+std::optional<model_parts> split_model_id(std::string_view text);
+
+/// The profile that runs an implementation: its own, else its artifact's. `a` may be null.
+std::optional<profile_id> profile_of(const implementation& i, const artifact* a);
+
+/// What a bare suite name as evaluation policy stands for: the lower bound of the score at 95 % has
+/// to reach 0.4 on at least 20 items; valid for 90 days.
+policy default_policy(const suite_id& suite);
 
 } // namespace assay::catalog
