@@ -8,6 +8,7 @@
 #include "src/base/result.hpp"
 #include "src/wire/fabric_messages.hpp"
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -19,7 +20,7 @@ enum class decode_fault : std::uint8_t {
   unknown_kind, ///< A member or enum value that only a newer schema knows. Harmless: ignore.
 };
 
-/// One Cap'n Proto message, unpacked, in one segment. The caller compares its size with
+/// One Cap'n Proto message, unpacked. The caller compares its size with
 /// limits::message_bytes.
 std::string encode(const fabric::agent_message& message);
 std::string encode(const fabric::coordinator_message& message);

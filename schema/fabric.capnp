@@ -1,0 +1,294 @@
+# What a node agent and a coordinator say to each other, and nothing else.
+#
+# Each direction has one struct with a union; one ZeroMQ payload frame holds one message, unpacked, in
+# at most 16 segments. These bytes are never hashed or stored, so numbers may be floats. A reader that meets a
+# union member or an enum value that it does not know ignores the message and counts it, so members are
+# only ever added, at the end, and no ordinal changes its meaning. The values are
+# src/wire/fabric_messages.hpp, the rules of a session docs/fabric.md.
+
+@0x827503637b433cc5;
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("assay::schema::fabric");
+
+struct FromAgent {
+  union {
+    hello @0 :Hello;
+    heartbeat @1 :Void;
+    inventory @2 :Inventory;
+    replicaReport @3 :ReplicaReport;
+    artifactReport @4 :ArtifactReport;
+    nativeSamples @5 :List(NativeSample);
+    logChunk @6 :LogChunk;
+    adoptOffer @7 :AdoptOffer;
+    join @8 :Join;
+  }
+}
+
+struct FromCoordinator {
+  union {
+    welcome @0 :Welcome;
+    heartbeat @1 :UInt64;  # the epoch
+    startReplica @2 :StartReplica;
+    stopReplica @3 :StopReplica;
+    adoptReplica @4 :AdoptReplica;
+    forgetReplica @5 :ForgetReplica;
+    verifyArtifact @6 :VerifyArtifact;
+    drainHost @7 :DrainHost;
+    wantLog @8 :WantLog;
+    closing @9 :Closing;
+    joined @10 :Joined;
+  }
+}
+
+struct NamedText {
+  name @0 :Text;
+  value @1 :Text;
+}
+
+# -- agent to coordinator --
+
+# The first message of a session.
+struct Hello {
+  protocol @0 :UInt32;
+  session @1 :UInt64;  # grows with every session of one agent; the newest wins
+  bootId @2 :Text;
+  hostName @3 :Text;
+  agentVersion @4 :Text;
+}
+
+enum Family {
+  cpu @0;
+  nvidia @1;
+  amd @2;
+  neuron @3;
+  tpu @4;
+  plugin @5;
+}
+
+struct Device {
+  family @0 :Family;
+  id @1 :Text;  # UUID or PCI address, never an index
+  name @2 :Text;
+  memoryBytes @3 :UInt64;
+}
+
+# The whole of what a host has.
+struct Inventory {
+  devices @0 :List(Device);
+  hostMemoryBytes @1 :UInt64;
+  cpus @2 :UInt32;
+  runtimes @3 :List(Text);
+  fingerprintSum @4 :Data;  # SHA-256
+  fingerprintFields @5 :List(NamedText);
+}
+
+enum Phase {
+  absent @0;
+  starting @1;
+  loading @2;
+  proving @3;
+  ready @4;
+  saturated @5;
+  suspect @6;
+  draining @7;
+  stopping @8;
+  gone @9;
+  failed @10;
+}
+
+# The whole of what is known of one replica.
+struct ReplicaReport {
+  replica @0 :Text;
+  implementation @1 :Text;
+  generation @2 :UInt64;
+  phase @3 :Phase;
+  address @4 :Text;
+  port @5 :UInt16;
+  secret @6 :Text;
+  slots @7 :UInt32;
+  fingerprint @8 :Data;  # SHA-256
+  reason @9 :Text;
+  exit :union {
+    none @10 :Void;
+    code @11 :Int32;
+    signal @12 :Int32;
+  }
+  exitMeaning @13 :Text;
+  logTail @14 :Data;
+  startedAt @15 :Int64;  # ms since 1970 UTC
+  adopted @16 :Bool;
+}
+
+enum ArtifactState {
+  absent @0;
+  verifying @1;
+  verified @2;
+  mismatched @3;
+  unreadable @4;
+}
+
+struct ArtifactReport {
+  artifact @0 :Text;
+  manifest @1 :Data;  # SHA-256
+  state @2 :ArtifactState;
+  checkedBytes @3 :UInt64;
+  totalBytes @4 :UInt64;
+  problem @5 :Text;
+}
+
+# A vendor's own metric under its own name and unit.
+struct NativeSample {
+  family @0 :Family;
+  name @1 :Text;
+  unit @2 :Text;
+  device @3 :Text;
+  union {
+    value @4 :Float64;
+    unsupported @5 :Void;
+    unavailable @6 :Void;
+    failed @7 :Int32;  # the vendor's code
+  }
+  at @8 :Int64;     # ms since 1970 UTC
+  ageMs @9 :Int64;
+}
+
+struct LogChunk {
+  replica @0 :Text;
+  generation @1 :UInt64;
+  offset @2 :UInt64;
+  bytes @3 :Data;
+  last @4 :Bool;
+}
+
+struct AdoptOffer {
+  url @0 :Text;
+  model @1 :Text;
+  profile @2 :Text;
+  project @3 :Text;
+  endsAt :union {
+    never @4 :Void;
+    at @5 :Int64;  # ms since 1970 UTC
+  }
+}
+
+# From the holder of a join token, and the only thing it may say.
+struct Join {
+  hostName @0 :Text;
+  agentKey @1 :Data;  # 32 bytes, Curve25519
+}
+
+# -- coordinator to agent --
+# A command carries the Raft term of the coordinator that gave it.
+
+struct Welcome {
+  protocol @0 :UInt32;
+  epoch @1 :UInt64;
+  session @2 :UInt64;
+  heartbeatMs @3 :UInt32;
+  identity @4 :Text;
+}
+
+struct ArtifactFile {
+  path @0 :Text;
+  bytes @1 :UInt64;
+  sha256 @2 :Data;
+}
+
+enum ArtifactKind {
+  gguf @0;
+  huggingface @1;
+  onnx @2;
+  engine @3;
+  neff @4;
+  stablehlo @5;
+  repository @6;
+  adopted @7;
+}
+
+struct ArtifactManifest {
+  id @0 :Text;
+  kind @1 :ArtifactKind;
+  location @2 :Text;
+  files @3 :List(ArtifactFile);
+}
+
+struct StartReplica {
+  epoch @0 :UInt64;
+  replica @1 :Text;
+  implementation @2 :Text;
+  model @3 :Text;
+  generation @4 :UInt64;
+  profile @5 :Text;
+  profileText @6 :Text;
+  artifact @7 :ArtifactManifest;
+  slots @8 :UInt32;
+  contextTokens @9 :UInt32;  # limits: zero means not limited here
+  inputTokens @10 :UInt32;
+  outputTokens @11 :UInt32;
+  bodyBytes @12 :UInt64;
+  args @13 :List(NamedText);
+  devices @14 :List(Text);
+}
+
+struct StopReplica {
+  epoch @0 :UInt64;
+  replica @1 :Text;
+  generation @2 :UInt64;
+  reason @3 :Text;
+  graceMs @4 :UInt32;
+}
+
+struct AdoptReplica {
+  epoch @0 :UInt64;
+  replica @1 :Text;
+  implementation @2 :Text;
+  model @3 :Text;
+  generation @4 :UInt64;
+  profile @5 :Text;
+  profileText @6 :Text;
+  url @7 :Text;
+  slots @8 :UInt32;
+}
+
+struct ForgetReplica {
+  epoch @0 :UInt64;
+  replica @1 :Text;
+  generation @2 :UInt64;
+}
+
+struct VerifyArtifact {
+  epoch @0 :UInt64;
+  artifact @1 :ArtifactManifest;
+}
+
+struct DrainHost {
+  epoch @0 :UInt64;
+  on @1 :Bool;
+  reason @2 :Text;
+}
+
+struct WantLog {
+  replica @0 :Text;
+  generation @1 :UInt64;
+  bytesAtMost @2 :UInt64;
+}
+
+enum ClosingReason {
+  shuttingDown @0;
+  noSession @1;
+  superseded @2;
+  revoked @3;
+  protocol @4;
+}
+
+struct Closing {
+  reason @0 :ClosingReason;
+  text @1 :Text;
+}
+
+struct Joined {
+  accepted @0 :Bool;
+  identity @1 :Text;
+  text @2 :Text;
+}
