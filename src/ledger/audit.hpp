@@ -1,0 +1,95 @@
+#pragma once
+// Believes nobody: takes an exported ledger from its first record to its signed head, applies every
+// record again, and says the first thing that is wrong.
+//
+// An export is a sequence of frames: a header, one frame per batch, a signed head last, so that a
+// tail that was cut off shows. Frames as bytes: src/wire/export_codec.hpp.
+
+#include "src/ledger/apply.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace assay::ledger {
+
+inline constexpr std::uint32_t export_format = 1;
+
+struct export_header {
+  std::uint32_t format = export_format;
+  uuid cluster;
+  digest genesis;
+
+  friend bool operator==(const export_header&, const export_header&) = default;
+};
+
+/// A batch as it was signed, with the bytes of the records that were taken.
+struct export_batch {
+  batch_row batch;
+  std::vector<std::string> canonical; ///< One per record with a seq, in order.
+
+  friend bool operator==(const export_batch&, const export_batch&) = default;
+};
+
+struct export_head {
+  std::uint64_t seq = 0;
+  digest chain;
+  std::string signer;    ///< Member name.
+  std::string signature; ///< Over head_message, 64 bytes.
+
+  friend bool operator==(const export_head&, const export_head&) = default;
+};
+
+using export_frame = std::variant<export_header, export_batch, export_head>;
+
+/// The first thing that is wrong.
+struct finding {
+  std::uint64_t seq = 0; ///< The first seq that cannot be trusted.
+  std::string text;
+
+  friend bool operator==(const finding&, const finding&) = default;
+};
+
+/// Decodes the bytes of one record, strictly: nothing when they are not canonical. Handed in,
+/// because this folder knows no encoding (wire::decode_record is one).
+using record_reader = std::optional<record> (*)(std::string_view canonical);
+
+/// Feed frames in order; stop at the first finding.
+class auditor {
+public:
+  explicit auditor(record_reader read) : read_{read} {}
+
+  std::optional<finding> feed(const export_frame& frame);
+
+  /// Call at the end of the file: an export that just stops was cut.
+  std::optional<finding> finish() const;
+
+  /// What the records add up to.
+  const tables& state() const { return tables_; }
+  std::uint64_t batches() const { return batches_; }
+
+private:
+  std::optional<finding> header(const export_header& h);
+  std::optional<finding> batch(const export_batch& b);
+  std::optional<finding> head(const export_head& h);
+  std::optional<finding> check_signature(const batch_row& b) const;
+  finding wrong(std::string text) const { return {tables_.head.seq + 1, std::move(text)}; }
+
+  class remembered : public history {
+  public:
+    std::optional<record_id_row> find(const uuid& record_id) const override;
+    std::map<uuid, record_id_row> ids;
+  };
+
+  record_reader read_;
+  tables tables_;
+  remembered known_;
+  std::optional<export_header> header_;
+  bool ended_ = false;
+  std::uint64_t batches_ = 0;
+};
+
+} // namespace assay::ledger
