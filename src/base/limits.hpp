@@ -61,6 +61,9 @@ inline constexpr std::size_t fabric_items = 10'000;  ///< Entries of one list in
 // -- ingress ----------------------------------------------------------------------------------
 inline constexpr std::size_t head_bytes = 64 << 10;
 inline constexpr std::size_t headers = 128;
+inline constexpr std::size_t uri_bytes = 8'192;        ///< The request target.
+inline constexpr std::size_t chunk_line_bytes = 256;   ///< Extensions of one chunk.
+inline constexpr std::size_t trailer_bytes = 8'192;    ///< Of a chunked body, all together.
 inline constexpr std::size_t body_bytes = 64 << 20;    ///< The contract may allow less.
 inline constexpr std::size_t bodies_bytes = 512 << 20; ///< All buffered bodies of one process.
 inline constexpr std::size_t json_depth = 256;
@@ -94,12 +97,30 @@ inline constexpr auto fingerprint_every = 5s;      ///< A change is reported wit
 inline constexpr std::size_t log_bytes = 16 << 20; ///< Per replica log file before it rotates.
 inline constexpr int crash_restarts = 5;
 
+// -- qualification ----------------------------------------------------------------------------
+inline constexpr std::size_t suite_items = 10'000;
+inline constexpr std::size_t suite_text_bytes = 64 << 10;     ///< One prompt or expected answer.
+inline constexpr std::uint32_t suite_max_tokens = 4'096;      ///< Of one answer.
+inline constexpr std::size_t evidence_body_bytes = 256 << 10; ///< Of one answer in the evidence.
+inline constexpr auto expiry_grace = 60s; ///< An ingress shuts the gate by its own clock after it.
+
+// -- moves ------------------------------------------------------------------------------------
+inline constexpr auto move_stage_within = 10min; ///< From authorised to staged.
+inline constexpr auto move_ack_within = 30s;     ///< From a step to the last ingress's word.
+inline constexpr auto revert_within = 60s;       ///< Then the next target, and then a person.
+
 // -- jobs -------------------------------------------------------------------------------------
 inline constexpr std::size_t job_line_bytes = 1 << 20;
 inline constexpr std::size_t job_items = 1'000'000;
 inline constexpr std::size_t checkpoint_items = 1'000;
 inline constexpr auto checkpoint_every = 5s;
 inline constexpr std::size_t job_bytes = 256 << 20;
+inline constexpr std::size_t job_answers_ahead =
+  4'096; ///< Finished items that wait for an earlier one.
+inline constexpr std::size_t job_answers_bytes = 64 << 20; ///< The same, in bytes.
+inline constexpr std::size_t job_window = 256;             ///< Asks in flight of one job.
+inline constexpr std::uint32_t job_item_tries = 3;         ///< Of an item that an engine failed.
+inline constexpr auto job_life = std::chrono::hours{24};
 
 static_assert(lease_renew * 2 <= lease_life, "a lease is renewed at half its life");
 static_assert(
