@@ -89,6 +89,15 @@ inline constexpr auto lease_life = 10s;
 inline constexpr auto lease_renew = 5s;
 inline constexpr std::size_t queue_waiting = 1'024; ///< Requests waiting for credit, per pool.
 inline constexpr auto queue_wait = 30s;
+inline constexpr auto pool_tick = 250ms;       ///< A POOL COORDINATOR's idle step.
+inline constexpr auto ticket_unsettled = 2s;   ///< An admitted ticket counts until then, unheard of.
+inline constexpr auto retry_after_default = 5s; ///< With no service rate measured yet.
+inline constexpr auto retry_after_max = 60s;
+
+// -- routing ----------------------------------------------------------------------------------
+inline constexpr std::size_t implementations_per_model = 256;
+inline constexpr auto rates_stale = 60s; ///< A rate that nothing was added to for so long.
+inline constexpr auto rates_kept = 1h;
 
 // -- replicas ---------------------------------------------------------------------------------
 inline constexpr std::uint16_t replica_port_first = 7200;
@@ -96,6 +105,14 @@ inline constexpr std::uint16_t replica_port_last = 7999;
 inline constexpr auto fingerprint_every = 5s;      ///< A change is reported within 10 s.
 inline constexpr std::size_t log_bytes = 16 << 20; ///< Per replica log file before it rotates.
 inline constexpr int crash_restarts = 5;
+inline constexpr auto crash_backoff_first = 1s; ///< Doubles with each crash in a row.
+inline constexpr auto crash_backoff_max = 60s;
+inline constexpr auto crash_forgotten = 60s; ///< Ready for so long: earlier crashes do not count.
+inline constexpr auto start_unheard = 10s;   ///< A start or stop that no report followed is repeated.
+inline constexpr auto replica_confirm = 5s;  ///< After its agent came back, to be reported again.
+inline constexpr auto drain_deadline = 2min;
+inline constexpr auto scale_up_wait = 5s;      ///< Somebody waited so long: one more replica.
+inline constexpr auto scale_down_idle = 10min; ///< Nothing in flight for so long: one fewer.
 
 // -- qualification ----------------------------------------------------------------------------
 inline constexpr std::size_t suite_items = 10'000;
@@ -122,6 +139,8 @@ inline constexpr std::size_t job_window = 256;             ///< Asks in flight o
 inline constexpr std::uint32_t job_item_tries = 3;         ///< Of an item that an engine failed.
 inline constexpr auto job_life = std::chrono::hours{24};
 
+static_assert(ticket_unsettled < queue_wait);
+static_assert(replica_confirm < lease_life, "an unconfirmed replica is out before its leases are");
 static_assert(lease_renew * 2 <= lease_life, "a lease is renewed at half its life");
 static_assert(
   heartbeat_every * 3 < peer_silence, "three lost heartbeats before a peer is given up"

@@ -1,0 +1,80 @@
+#pragma once
+// Rates learnt from the requests that passed through: seconds are the only unit in which unlike
+// accelerators compare.
+//
+// A rate that was never seen is unknown, which is neither zero nor infinity; one that was seen long
+// ago is stale and says so. Nothing here reads an engine's own metrics (signal class `portable`).
+
+#include "src/base/clock.hpp"
+#include "src/pool/replica.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace assay::routing {
+
+enum class knowledge : std::uint8_t { unknown, fresh, stale };
+
+/// An exponentially weighted mean; the first values weigh as in a plain mean.
+struct learned {
+  double value = 0;
+  std::uint32_t seen = 0;
+  steady_time at{};
+
+  void learn(double next, steady_time now);
+  knowledge state(steady_time now) const;
+};
+
+struct rates {
+  learned prefill_tokens_per_second;
+  learned decode_tokens_per_second;     ///< Of one stream, at the load it had.
+  learned throughput_tokens_per_second; ///< Of the endpoint: all its streams together.
+  learned output_tokens;                ///< Of one request.
+  learned total_seconds;                ///< Of one request, where tokens are not counted.
+};
+
+/// One finished request, as far as it teaches something about its endpoint.
+struct lesson {
+  std::uint32_t input_tokens = 0; ///< 0: not known.
+  std::uint32_t cached_tokens = 0;
+  std::uint32_t output_tokens = 0;               ///< 0: not known.
+  std::optional<std::chrono::microseconds> ttft; ///< None: nothing was streamed.
+  std::chrono::microseconds total{};
+  std::uint32_t in_flight = 1; ///< On the endpoint when it began, itself included.
+};
+
+void learn(rates& r, const lesson& l, steady_time now);
+
+/// What the rates predict for a request. `known` false: nothing was ever learnt, and `seconds` is
+/// without meaning.
+struct prediction {
+  double seconds = 0;
+  bool known = false;
+  bool stale = false;
+};
+
+struct work {
+  std::uint32_t input_tokens = 0;
+  std::uint32_t output_tokens = 0; ///< 0: not stated; the endpoint's mean stands in.
+  std::uint32_t in_flight = 0;     ///< Already on the endpoint.
+  std::uint32_t slots = 1;
+};
+
+prediction predict(const rates& r, const work& w, steady_time now);
+
+/// The rates of every endpoint, kept by the INGRESS actor between snapshots.
+class rate_table {
+public:
+  void learn(const pool::endpoint_key& endpoint, const lesson& l, steady_time now);
+  rates of(const pool::endpoint_key& endpoint) const;
+
+  /// Forgets endpoints that nothing was learnt about for `limits::rates_kept`.
+  void sweep(steady_time now);
+
+private:
+  std::map<pool::endpoint_key, rates> rates_;
+};
+
+} // namespace assay::routing

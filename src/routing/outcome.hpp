@@ -1,0 +1,63 @@
+#pragma once
+// What an HTTP thread reports of each request when it is over. Batches of these are all that the
+// INGRESS actor, and through it coordinators and telemetry, learn of traffic.
+
+#include "src/base/clock.hpp"
+#include "src/base/ids.hpp"
+#include "src/contract/contract.hpp"
+#include "src/contract/errors.hpp"
+#include "src/pool/replica.hpp"
+#include "src/routing/learn.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace assay::routing {
+
+enum class ending : std::uint8_t {
+  served,      ///< The whole answer reached the client.
+  refused,     ///< By us, before any upstream was asked.
+  failed,      ///< Upstream failed, or answered an error.
+  client_gone, ///< The client left first; the upstream was cancelled.
+};
+std::string_view name(ending e);
+
+struct usage_counts {
+  std::uint32_t input_tokens = 0;
+  std::uint32_t cached_tokens = 0;
+  std::uint32_t output_tokens = 0;
+  bool stated = false; ///< From the engine's `usage`; false: counted from events, or not at all.
+};
+
+struct outcome {
+  decision_id decision; ///< Empty: refused before there was one (no key, bad framing).
+  ending how = ending::served;
+  int status = 200;
+  std::optional<contract::failure> failure; ///< When the answer was ours.
+  contract::traffic_class traffic = contract::traffic_class::interactive;
+  contract::task task = contract::task::chat;
+  bool stream = false;
+  model_id model;
+  implementation_id implementation; ///< Empty when none was chosen.
+  pool_id pool;
+  pool::endpoint_key endpoint;
+  project_id project;
+  key_id key;
+  std::uint64_t route_generation = 0;
+  std::uint32_t retries = 0;
+  std::uint32_t in_flight = 0; ///< On the endpoint when the request began there, itself included.
+  wall_ms began;
+  std::chrono::microseconds queued{};            ///< Waiting for a credit.
+  std::optional<std::chrono::microseconds> ttft; ///< To the first content.
+  std::chrono::microseconds total{};
+  usage_counts usage;
+  std::uint64_t bytes_in = 0;  ///< Of the request's body.
+  std::uint64_t bytes_out = 0; ///< Of the answer's body.
+};
+
+/// What the outcome teaches about its endpoint; none when it failed, was refused or was cut short.
+std::optional<lesson> lesson_of(const outcome& o);
+
+} // namespace assay::routing
