@@ -1,0 +1,111 @@
+#include "src/cli/commands.hpp"
+
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+
+namespace assay::cli {
+
+namespace {
+
+int print_status(const context& c, const json::object& answer) {
+  std::fputs(show_object(answer, c.how, c.where).c_str(), stdout);
+  return 0;
+}
+
+} // namespace
+
+int status(const context& c, std::chrono::seconds wait) {
+  auto until = std::chrono::steady_clock::now() + wait;
+  progress_line line{c.where};
+  std::mutex mutex;
+  std::condition_variable never; // Nobody signals: it only paces the looks.
+  while (true) {
+    auto answer = c.server.get("status");
+    if (answer || answer.error().kind != problem_kind::unavailable || std::chrono::steady_clock::now() >= until) {
+      line.clear();
+      return answer ? print_status(c, *answer) : complain(answer.error());
+    }
+    line.show(0, 0, "waiting for assayd");
+    std::unique_lock lock{mutex};
+    never.wait_for(lock, std::chrono::milliseconds{100}, [] { return false; });
+  }
+}
+
+int ledger_log(const context& c, std::int64_t limit, const std::string& subject) {
+  auto path = "ledger?limit=" + std::to_string(limit)
+              + (subject.empty() ? "" : "&subject=" + segment(subject));
+  auto answer = c.server.get(path);
+  if (!answer)
+    return complain(answer.error());
+  std::fputs(show_items(answer->at("records").as_array(), c.how, c.where).c_str(), stdout);
+  return 0;
+}
+
+int ledger_show(const context& c, const std::string& record) {
+  auto answer = c.server.get("ledger/" + segment(record));
+  if (!answer)
+    return complain(answer.error());
+  std::fputs(show_object(answer->at("record").as_object(), c.how, c.where).c_str(), stdout);
+  return 0;
+}
+
+int ledger_verify(const context& c) {
+  auto answer = c.server.post("ledger/verify", {});
+  if (!answer)
+    return complain(answer.error());
+  if (c.how != format::table) {
+    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+  } else {
+    const auto& head = answer->at("head").as_object();
+    std::printf(
+      "%lld records in %lld batches: chain, signatures and invariants hold up to %lld\n%s\n",
+      static_cast<long long>(number_at(*answer, "records")),
+      static_cast<long long>(number_at(*answer, "batches")),
+      static_cast<long long>(number_at(head, "seq")),
+      text_at(head, "chain").c_str()
+    );
+  }
+  return 0;
+}
+
+int host_token(const context& c, const std::string& name) {
+  auto answer = c.server.post("hosts/token", {{"name", name}});
+  if (!answer)
+    return complain(answer.error());
+  if (c.how != format::table) {
+    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+    return 0;
+  }
+  std::printf("%s\n", text_at(*answer, "token").c_str());
+  std::fprintf(
+    stderr,
+    "good for one host until %s UTC; on that host: assay host join TOKEN --data DIR\n",
+    cell("expires_at_ms", answer->at("expires_at_ms")).c_str()
+  );
+  return 0;
+}
+
+int host_change(
+  const context& c, const std::string& name, const std::string& verb, const std::string& reason
+) {
+  auto answer = c.server.post("hosts/" + segment(name) + "/" + verb, {{"reason", reason}});
+  if (!answer)
+    return complain(answer.error());
+  std::printf("host %s: %s\n", name.c_str(), text_at(*answer, "state").c_str());
+  return 0;
+}
+
+int env(const context& c) {
+  auto answer = c.server.get("env");
+  if (!answer)
+    return complain(answer.error());
+  std::printf(
+    "export OPENAI_BASE_URL=%s\nexport OPENAI_API_KEY=%s\n",
+    text_at(*answer, "base_url").c_str(),
+    text_at(*answer, "key").c_str()
+  );
+  return 0;
+}
+
+} // namespace assay::cli

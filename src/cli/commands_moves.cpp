@@ -1,0 +1,186 @@
+#include "src/cli/commands.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace assay::cli {
+
+namespace {
+
+template <std::size_t Count>
+bool is_one_of(const std::string& text, const std::array<std::string_view, Count>& all) {
+  for (auto one : all)
+    if (text == one)
+      return true;
+  return false;
+}
+
+bool is_decided(const json::object& qualification) {
+  constexpr std::array<std::string_view, 7> decided{
+    "qualified", "rejected", "inconclusive", "suspended", "expired", "revoked", "superseded"};
+  return is_one_of(text_at(qualification, "state"), decided);
+}
+
+bool is_settled(const json::object& move) {
+  constexpr std::array<std::string_view, 5> settled{
+    "committed", "denied", "cancelled", "reverted", "revert_failed"};
+  return is_one_of(text_at(move, "state"), settled);
+}
+
+int follow_move(const context& c, const json::object& answer, wait_options wait) {
+  auto move = text_at(answer, "move");
+  if (!wait.wait) {
+    std::printf(
+      "move %s is %s; follow it with: assay describe move %s\n",
+      move.c_str(),
+      text_at(answer, "state").c_str(),
+      move.c_str()
+    );
+    return 0;
+  }
+  progress_line line{c.where};
+  auto seen =
+    follow(c, "moves/" + segment(move), wait.limit, is_settled, [&](const json::object& now) {
+      line.show(0, 0, "move " + move + ": " + text_at(now, "state"));
+    });
+  line.clear();
+  if (!seen)
+    return complain(seen.error());
+  auto state = text_at(*seen, "state");
+  std::printf(
+    "move %s: %s%s\n",
+    move.c_str(),
+    state.c_str(),
+    state == "committed" ? (", undo with: assay reverse " + move).c_str() : ""
+  );
+  return state == "committed" ? 0 : exit_code(problem_kind::refused);
+}
+
+int print_receipt(const result<json::object, problem>& answer, const char* what) {
+  if (!answer)
+    return complain(answer.error());
+  std::printf("%s, record %s\n", what, cell("receipt", answer->at("receipt")).c_str());
+  return 0;
+}
+
+} // namespace
+
+int qualify(
+  const context& c, const std::string& implementation, const std::string& reason, wait_options wait
+) {
+  auto answer = c.server.post("qualify", {{"implementation", implementation}, {"reason", reason}});
+  if (!answer)
+    return complain(answer.error());
+  auto id = text_at(*answer, "qualification");
+  if (!wait.wait) {
+    std::printf(
+      "qualification %s has begun; follow it with: assay describe qualification %s\n",
+      id.c_str(),
+      id.c_str()
+    );
+    return 0;
+  }
+  progress_line line{c.where};
+  std::string stage;
+  auto seen = follow(
+    c,
+    "qualifications/" + segment(id),
+    wait.limit,
+    is_decided,
+    [&](const json::object& now) {
+      auto at = text_at(now, "stage");
+      if (at != stage && !c.where.is_tty)
+        std::printf("%s ...\n", at.c_str());
+      stage = at;
+      line.show(
+        static_cast<std::uint64_t>(number_at(now, "done")),
+        static_cast<std::uint64_t>(number_at(now, "total")),
+        at
+      );
+    }
+  );
+  line.clear();
+  if (!seen)
+    return complain(seen.error());
+  auto state = text_at(*seen, "state");
+  std::printf("%s: %s\n", implementation.c_str(), state.c_str());
+  if (const auto* reasons = seen->if_contains("reasons"); reasons && reasons->is_array())
+    for (const auto& one : reasons->get_array())
+      std::printf("  %s\n", cell({}, one).c_str());
+  return state == "qualified" ? 0 : exit_code(problem_kind::refused);
+}
+
+int promote(
+  const context& c,
+  const std::string& implementation,
+  const std::string& status,
+  const std::string& reason,
+  wait_options wait
+) {
+  auto answer = c.server.post(
+    "promote", {{"implementation", implementation}, {"status", status}, {"reason", reason}}
+  );
+  if (!answer)
+    return complain(answer.error());
+  return follow_move(c, *answer, wait);
+}
+
+int reverse(
+  const context& c, const std::string& move, const std::string& reason, wait_options wait
+) {
+  auto answer = c.server.post("reverse", {{"move", move}, {"reason", reason}});
+  if (!answer)
+    return complain(answer.error());
+  return follow_move(c, *answer, wait);
+}
+
+int waive(
+  const context& c,
+  const std::string& implementation,
+  const std::vector<int>& gates,
+  int hours,
+  const std::string& reason
+) {
+  json::array numbers(gates.begin(), gates.end());
+  return print_receipt(
+    c.server.post(
+      "waive",
+      {{"implementation", implementation},
+       {"gates", std::move(numbers)},
+       {"hours", hours},
+       {"reason", reason}}
+    ),
+    "waived"
+  );
+}
+
+int revoke(
+  const context& c, const std::string& kind, const std::string& name, const std::string& reason
+) {
+  return print_receipt(
+    c.server.post("revoke", {{"kind", kind}, {"name", name}, {"reason", reason}}), "revoked"
+  );
+}
+
+int explain(const context& c, const explain_options& options) {
+  auto answer = options.decision.empty() ? c.server.post(
+                  "explain",
+                  {{"model", options.model},
+                   {"key", options.key},
+                   {"input_tokens", options.input_tokens},
+                   {"output_tokens", options.output_tokens},
+                   {"stream", options.stream}}
+                )
+                                         : c.server.get("decisions/" + segment(options.decision));
+  if (!answer)
+    return complain(answer.error());
+  if (c.how != format::table) {
+    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+    return 0;
+  }
+  for (const auto& line : answer->at("lines").as_array())
+    std::printf("%s\n", cell({}, line).c_str());
+  return 0;
+}
+
+} // namespace assay::cli

@@ -1,0 +1,428 @@
+// The program `assay`: words of the command line to functions of src/cli/commands.hpp.
+//
+// The only translation unit that includes CLI11. Every word has an example in its --help, and
+// docs/cli.md holds the same table (tests/cli compares them).
+
+#include "src/cli/commands.hpp"
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+namespace assay::cli {
+
+namespace {
+
+constexpr auto usage_error = 2;
+
+/// Everything the options fill in, and the deed that was chosen.
+struct chosen {
+  std::string server;
+  format how = format::table;
+  std::string kind, name, reason, status = "production", subject, text;
+  apply_options apply;
+  explain_options explain;
+  submit_options submit;
+  chat_options chat;
+  wait_options wait;
+  std::vector<int> gates;
+  int hours = 24;
+  int limit = 20;
+  int seconds = 0;
+  bool no_stream = false;
+  std::function<int(const context&)> deed;
+};
+
+CLI::App* word(CLI::App& parent, const char* name, const char* about, const char* example) {
+  auto* app = parent.add_subcommand(name, about);
+  app->footer(std::string{"\nExample:\n  "} + example + "\n");
+  return app;
+}
+
+/// What the word does once the command line is read.
+template <class Deed>
+void does(CLI::App* app, chosen& o, Deed deed) {
+  app->callback([&o, deed] { o.deed = [&o, deed](const context& c) { return deed(c, o); }; });
+}
+
+void takes_reason(CLI::App* app, chosen& o) {
+  app->add_option("--reason", o.reason, "Why; it is kept in the ledger");
+}
+
+void takes_wait(CLI::App* app, chosen& o) {
+  app->add_flag("--wait", o.wait.wait, "Follow it to its end, with progress");
+  app
+    ->add_option_function<int>(
+      "--timeout",
+      [&o](int seconds) { o.wait.limit = std::chrono::seconds{seconds}; },
+      "Seconds to follow it for (900)"
+    )
+    ->check(CLI::PositiveNumber);
+}
+
+void add_catalog(CLI::App& app, chosen& o) {
+  auto* apply_word = word(
+    app,
+    "apply",
+    "Declare what the files say; grants nothing by itself",
+    "assay apply -f catalog/ --dry-run"
+  );
+  apply_word
+    ->add_option(
+      "-f,--file", o.apply.paths, "A file, a directory of .yaml files, or - for standard input"
+    )
+    ->required();
+  apply_word->add_flag("--dry-run", o.apply.dry_run, "Say what would change and change nothing");
+  does(apply_word, o, [](const context& c, const chosen& o) { return apply(c, o.apply); });
+
+  auto* get_word = word(app, "get", "List things of one kind", "assay get implementations");
+  get_word
+    ->add_option(
+      "kind", o.kind, "pools, models, artifacts, implementations, hosts, moves, jobs, ..."
+    )
+    ->required();
+  does(get_word, o, [](const context& c, const chosen& o) { return get(c, o.kind); });
+
+  auto* describe_word =
+    word(app, "describe", "Show one thing with its history", "assay describe model smollm2");
+  describe_word->add_option("kind", o.kind)->required();
+  describe_word->add_option("name", o.name)->required();
+  does(describe_word, o, [](const context& c, const chosen& o) {
+    return describe(c, o.kind, o.name);
+  });
+
+  auto* delete_word = word(
+    app,
+    "delete",
+    "Retire a declaration; refused while something depends on it",
+    "assay delete pool old-pool"
+  );
+  delete_word->add_option("kind", o.kind)->required();
+  delete_word->add_option("name", o.name)->required();
+  takes_reason(delete_word, o);
+  does(delete_word, o, [](const context& c, const chosen& o) {
+    return remove(c, o.kind, o.name, o.reason);
+  });
+}
+
+void add_moves(CLI::App& app, chosen& o) {
+  auto* qualify_word = word(
+    app,
+    "qualify",
+    "Run an implementation's suite on its own replicas and record the verdict",
+    "assay qualify smollm2/local-cpu/q4 --wait"
+  );
+  qualify_word->add_option("implementation", o.name)->required();
+  takes_reason(qualify_word, o);
+  takes_wait(qualify_word, o);
+  does(qualify_word, o, [](const context& c, const chosen& o) {
+    return qualify(c, o.name, o.reason, o.wait);
+  });
+
+  auto* promote_word = word(
+    app,
+    "promote",
+    "Move traffic to a qualified implementation",
+    "assay promote smollm2/local-cpu/q4 --status production --reason \"first\" --wait"
+  );
+  promote_word->add_option("implementation", o.name)->required();
+  promote_word->add_option("--status", o.status, "production (default), canary or batch-only")
+    ->check(CLI::IsMember({"production", "canary", "batch-only"}));
+  takes_reason(promote_word, o);
+  takes_wait(promote_word, o);
+  does(promote_word, o, [](const context& c, const chosen& o) {
+    return promote(c, o.name, o.status, o.reason, o.wait);
+  });
+
+  auto* reverse_word = word(
+    app,
+    "reverse",
+    "Undo a move by its inverse, checked again now",
+    "assay reverse MOVE --reason \"worse answers\""
+  );
+  reverse_word->add_option("move", o.name)->required();
+  takes_reason(reverse_word, o);
+  takes_wait(reverse_word, o);
+  does(reverse_word, o, [](const context& c, const chosen& o) {
+    return reverse(c, o.name, o.reason, o.wait);
+  });
+
+  auto* waive_word = word(
+    app,
+    "waive",
+    "Let an implementation past named gates for a time, on the record",
+    "assay waive smollm2/local-cpu/q4 --gate 4 --gate 5 --hours 2 --reason \"demo\""
+  );
+  waive_word->add_option("implementation", o.name)->required();
+  waive_word->add_option("--gate", o.gates, "Gate number; repeat it for more")->required();
+  waive_word->add_option("--hours", o.hours, "How long it holds (24 at most)")
+    ->check(CLI::Range(1, 24));
+  takes_reason(waive_word, o);
+  does(waive_word, o, [](const context& c, const chosen& o) {
+    return waive(c, o.name, o.gates, o.hours, o.reason);
+  });
+
+  auto* revoke_word = word(
+    app,
+    "revoke",
+    "Withdraw a qualification, key or host for good",
+    "assay revoke key laptop --reason \"lost\""
+  );
+  revoke_word->add_option("kind", o.kind, "qualification, key or host")
+    ->required()
+    ->check(CLI::IsMember({"qualification", "key", "host"}));
+  revoke_word->add_option("name", o.name)->required();
+  takes_reason(revoke_word, o);
+  does(revoke_word, o, [](const context& c, const chosen& o) {
+    return revoke(c, o.kind, o.name, o.reason);
+  });
+
+  auto* explain_word = word(
+    app,
+    "explain",
+    "Every gate for every implementation, for a request that was made or could be",
+    "assay explain --model smollm2 --input-tokens 900"
+  );
+  auto* decision =
+    explain_word->add_option("--decision", o.explain.decision, "The x-assay-decision of an answer");
+  auto* model =
+    explain_word->add_option("--model", o.explain.model, "A hypothetical request to this model");
+  decision->excludes(model);
+  explain_word->require_option(1, 0);
+  explain_word->add_option("--key", o.explain.key, "Name of the key that would ask");
+  explain_word->add_option("--input-tokens", o.explain.input_tokens);
+  explain_word->add_option("--output-tokens", o.explain.output_tokens);
+  explain_word->add_flag("--stream", o.explain.stream);
+  does(explain_word, o, [](const context& c, const chosen& o) { return explain(c, o.explain); });
+}
+
+/// Registering a host happens on the host: the agent holds the keys.
+int join_host(const std::string& token, const std::vector<std::string>& rest) {
+  auto self = std::filesystem::read_symlink("/proc/self/exe");
+  auto agent = (self.parent_path() / "assay-agent").string();
+  std::vector<std::string> words{agent, "join", token};
+  words.insert(words.end(), rest.begin(), rest.end());
+  std::vector<char*> argv;
+  for (auto& one : words)
+    argv.push_back(one.data());
+  argv.push_back(nullptr);
+  ::execv(agent.c_str(), argv.data());
+  return complain(
+    {problem_kind::unavailable,
+     "the agent's program is not there",
+     agent,
+     "install assay-agent beside assay"}
+  );
+}
+
+void add_cluster(CLI::App& app, chosen& o) {
+  auto* status_word = word(app, "status", "Is it there, and how is it", "assay status --wait 60");
+  status_word->add_option("--wait", o.seconds, "Seconds to wait for it")
+    ->check(CLI::NonNegativeNumber);
+  does(status_word, o, [](const context& c, const chosen& o) {
+    return status(c, std::chrono::seconds{o.seconds});
+  });
+
+  auto* ledger =
+    word(app, "ledger", "The record of everything that was decided", "assay ledger log --limit 20");
+  ledger->require_subcommand(1);
+  auto* log_word = word(*ledger, "log", "The last records", "assay ledger log --subject smollm2");
+  log_word->add_option("--limit", o.limit)->check(CLI::Range(1, 1000));
+  log_word->add_option("--subject", o.subject, "Only records about this thing");
+  does(log_word, o, [](const context& c, const chosen& o) {
+    return ledger_log(c, o.limit, o.subject);
+  });
+  auto* show_word = word(*ledger, "show", "One record, whole", "assay ledger show 12");
+  show_word->add_option("record", o.name, "Its number or its id")->required();
+  does(show_word, o, [](const context& c, const chosen& o) { return ledger_show(c, o.name); });
+  auto* verify_word = word(
+    *ledger,
+    "verify",
+    "Check chain, signatures and invariants from the first record",
+    "assay ledger verify"
+  );
+  does(verify_word, o, [](const context& c, const chosen&) { return ledger_verify(c); });
+
+  auto* host = word(app, "host", "Hosts and their agents", "assay host token --name node-17");
+  host->require_subcommand(1);
+  auto* token_word = word(
+    *host,
+    "token",
+    "A token by which one host may join, once, within 15 minutes",
+    "assay host token"
+  );
+  token_word->add_option("--name", o.name, "The host's name, if it is to be fixed now");
+  does(token_word, o, [](const context& c, const chosen& o) { return host_token(c, o.name); });
+  auto* join_word = word(
+    *host,
+    "join",
+    "Register this host (run it there)",
+    "assay host join TOKEN --data /var/lib/assay"
+  );
+  join_word->add_option("token", o.text)->required();
+  join_word->allow_extras();
+  join_word->callback([&o, join_word] {
+    o.deed = [&o, rest = join_word->remaining()](const context&) {
+      return join_host(o.text, rest);
+    };
+  });
+  auto* show_host =
+    word(*host, "show", "One host: devices, fingerprint, replicas", "assay host show node-17");
+  show_host->add_option("name", o.name)->required();
+  does(show_host, o, [](const context& c, const chosen& o) {
+    return describe(c, "hosts", o.name);
+  });
+  for (const auto* verb : {"drain", "resume"}) {
+    auto* app_word = word(
+      *host,
+      verb,
+      verb == std::string{"drain"} ? "Take no new requests and stop its replicas"
+                                   : "Use the host again",
+      verb == std::string{"drain"} ? "assay host drain node-17 --reason \"kernel update\""
+                                   : "assay host resume node-17 --reason \"updated\""
+    );
+    app_word->add_option("name", o.name)->required();
+    takes_reason(app_word, o);
+    does(app_word, o, [verb](const context& c, const chosen& o) {
+      return host_change(c, o.name, verb, o.reason);
+    });
+  }
+  auto* env_word =
+    word(app, "env", "Print how an OpenAI client reaches a standalone", "eval \"$(assay env)\"");
+  does(env_word, o, [](const context& c, const chosen&) { return env(c); });
+}
+
+void add_jobs(CLI::App& app, chosen& o) {
+  auto* submit_word = word(
+    app,
+    "submit",
+    "Run a JSONL file of requests as a batch job",
+    "assay submit prompts.jsonl --model smollm2 --wait"
+  );
+  submit_word->add_option("file", o.submit.file, "JSONL, or - for standard input")->required();
+  submit_word->add_option("--model", o.submit.model)->required();
+  submit_word->add_option("--name", o.submit.name, "What to call it (the file's name)");
+  submit_word->add_option("--priority", o.submit.priority)
+    ->check(CLI::IsMember({"urgent", "normal", "backfill"}));
+  takes_wait(submit_word, o);
+  does(submit_word, o, [](const context& c, const chosen& o) {
+    auto options = o.submit;
+    options.wait = o.wait;
+    return submit(c, options);
+  });
+
+  auto* queue_word = word(app, "queue", "Jobs, newest first", "assay queue");
+  does(queue_word, o, [](const context& c, const chosen&) { return queue(c); });
+
+  auto* job = word(app, "job", "One batch job", "assay job show JOB");
+  job->require_subcommand(1);
+  auto* show_word = word(*job, "show", "Its state, and why it waits", "assay job show JOB");
+  show_word->add_option("job", o.name)->required();
+  does(show_word, o, [](const context& c, const chosen& o) { return job_show(c, o.name); });
+  for (const auto& [verb, what, about] : {
+         std::tuple{"results", "output", "Its output, one JSON line for each item"},
+         std::tuple{"errors", "errors", "The items that failed, with the reason"},
+       }) {
+    auto* app_word =
+      word(*job, verb, about, (std::string{"assay job "} + verb + " JOB > out.jsonl").c_str());
+    app_word->add_option("job", o.name)->required();
+    does(app_word, o, [what](const context& c, const chosen& o) {
+      return job_download(c, o.name, what);
+    });
+  }
+  for (const auto& [verb, about] : {
+         std::pair{"cancel", "Stop it and keep what is done"},
+         std::pair{"hold", "Start no more of its items"},
+         std::pair{"release", "Go on with a held job"},
+       }) {
+    auto* app_word = word(*job, verb, about, (std::string{"assay job "} + verb + " JOB").c_str());
+    app_word->add_option("job", o.name)->required();
+    takes_reason(app_word, o);
+    does(app_word, o, [verb](const context& c, const chosen& o) {
+      return job_change(c, o.name, verb, o.reason);
+    });
+  }
+}
+
+void add_chat(CLI::App& app, chosen& o) {
+  auto* chat_word = word(
+    app,
+    "chat",
+    "Talk to a model through the ingress",
+    "assay chat --model smollm2 \"Tell me a joke.\""
+  );
+  chat_word->add_option("text", o.chat.text, "What to say; without it a conversation begins");
+  chat_word->add_option("--model", o.chat.model)->required();
+  chat_word->add_option("--max-tokens", o.chat.max_tokens)->check(CLI::PositiveNumber);
+  chat_word->add_flag("--no-stream", o.no_stream, "Show the answer when it is whole");
+  does(chat_word, o, [](const context& c, const chosen& o) {
+    auto options = o.chat;
+    options.stream = !o.no_stream;
+    return chat(c, options);
+  });
+}
+
+void build(CLI::App& app, chosen& o) {
+  app.description("Assay: a control plane for AI accelerators without Kubernetes");
+  app.set_version_flag("--version", ASSAY_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option(
+    "--server", o.server, "unix:PATH or http://IP:PORT of an admin API ($ASSAY_SERVER)"
+  );
+  app
+    .add_option_function<std::string>(
+      "-o,--output",
+      [&o](const std::string& text) {
+        o.how = text == "json"   ? format::json
+                : text == "yaml" ? format::yaml
+                : text == "name" ? format::name
+                                 : format::table;
+      },
+      "table, json, yaml or name"
+    )
+    ->check(CLI::IsMember({"table", "json", "yaml", "name"}));
+  app.footer("\nExit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 refused, 5 unavailable.\n"
+             "Example:\n  assay apply -f catalog/ && assay qualify smollm2/local-cpu/q4 --wait\n");
+  add_catalog(app, o);
+  add_moves(app, o);
+  add_cluster(app, o);
+  add_jobs(app, o);
+  add_chat(app, o);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app;
+  chosen o;
+  build(app, o);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& why) {
+    return app.exit(why) == 0 ? 0 : usage_error;
+  }
+  auto server = find_server(o.server);
+  if (!server)
+    return complain(server.error());
+  return o.deed(context{admin_client{std::move(*server)}, o.how, look_at_terminal()});
+}
+
+} // namespace
+
+} // namespace assay::cli
+
+int main(int argc, char** argv) {
+  try {
+    return assay::cli::run(argc, argv);
+  } catch (const std::exception& why) {
+    // An answer without a field that the API promises: the server is of another version.
+    std::fprintf(
+      stderr,
+      "assay: unexpected answer: %s; do assay and assayd have the same version?\n",
+      why.what()
+    );
+    return 1;
+  }
+}

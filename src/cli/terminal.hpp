@@ -1,0 +1,51 @@
+#pragma once
+// What the command line knows of the terminal it writes to, and the two things it draws there.
+//
+// Tables fit the width; progress is drawn only on a terminal and never into a pipe or a log.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::cli {
+
+struct terminal {
+  bool is_tty = false;     ///< Standard output is a terminal.
+  std::size_t columns = 0; ///< 0: as wide as needed.
+};
+
+terminal look_at_terminal();
+
+using row = std::vector<std::string>;
+
+/// Columns padded with two spaces between them; the first row is the head. When the lines would be
+/// longer than `columns`, the widest columns are cut with `…`, none below its head or eight
+/// characters.
+std::string draw_table(const std::vector<row>& rows, std::size_t columns);
+
+/// Characters as a terminal counts them: UTF-8 code points (wide glyphs count as one).
+std::size_t width(std::string_view utf8);
+
+/// `12 of 20  [########      ]  what` on one line that is drawn over; silent when not on a
+/// terminal.
+class progress_line {
+public:
+  explicit progress_line(terminal where) : where_{where} {}
+  ~progress_line() { clear(); }
+  progress_line(const progress_line&) = delete;
+  progress_line& operator=(const progress_line&) = delete;
+
+  void show(std::uint64_t done, std::uint64_t total, std::string_view what);
+  void clear();
+
+private:
+  terminal where_;
+  bool is_drawn_ = false;
+};
+
+/// `2026-12-01 22:10:09` UTC.
+std::string date_text(std::int64_t unix_ms);
+
+} // namespace assay::cli
