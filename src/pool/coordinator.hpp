@@ -59,7 +59,8 @@ private:
   bool is_current(const host_id& host, std::uint64_t session) const;
   void meet(const replica_reported& e);
   void hear(replica_state& r, const replica_reported& e);
-  void bury(replica_state& r, const std::string& reason);
+  void bury(replica_state& r);
+  void count_crash(const replica_state& r, const std::string& reason);
 
   // coordinator_replicas.cpp: from what is wanted to what runs.
   void reconcile();
@@ -71,6 +72,7 @@ private:
   void chase(replica_state& r);
   void send_stop(replica_state& r);
   void send_start(replica_state& r);
+  bool has_settled(const host_state& h) const;
   bool is_live(const replica_state& r) const;
   bool takes_traffic(const replica_state& r) const;
   std::vector<replica_state*> live_of(const implementation_id& id);

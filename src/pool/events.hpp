@@ -66,6 +66,11 @@ struct host_reported {
   digest fingerprint;
   std::vector<digest> verified; ///< Manifests of artifacts whose files were verified there.
   bool draining = false;
+  /// Generations of the replicas that run there. Nothing new is started before each was reported;
+  /// without the list the host is given `limits::host_settles`.
+  std::optional<std::vector<std::uint64_t>> running;
+
+  friend bool operator==(const host_reported&, const host_reported&) = default;
 };
 
 /// Its link is silent. Its replicas take no traffic until they are reported again.
@@ -159,6 +164,7 @@ struct start_replica {
   std::vector<std::string> devices;
 };
 
+/// An agent answers the stop of a generation that it does not know with `gone`.
 struct stop_replica {
   host_id host;
   std::uint64_t session = 0;

@@ -42,7 +42,6 @@ public:
   /// and its age and takes the new lists.
   std::optional<waiting_ticket> push(waiting_ticket t);
 
-  /// Puts an admitted ticket back that could not be used: as old as it was.
   bool contains(const ticket_key& key) const;
   std::optional<waiting_ticket> take(const ticket_key& key);
   std::vector<waiting_ticket> take_expired(steady_time now);

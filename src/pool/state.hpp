@@ -13,6 +13,7 @@ namespace assay::pool {
 struct host_state {
   host_reported last;
   bool connected = true;
+  steady_time settled_at{}; ///< From then on, what it did not report is not there.
 };
 
 /// What one ingress has on one endpoint.
@@ -25,8 +26,13 @@ struct lease_state {
   std::uint64_t number = 0; ///< Of the last grant.
   steady_time sent{};
   steady_time until{};
-  contention waiting = contention::none;         ///< As last told.
-  std::map<std::uint64_t, steady_time> admitted; ///< Tickets sent here and not yet settled.
+  contention waiting = contention::none; ///< As last told.
+
+  struct admitted_ticket {
+    steady_time at{};
+    steady_time since{}; ///< Its place, should it have to ask again.
+  };
+  std::map<std::uint64_t, admitted_ticket> admitted; ///< Sent here and not yet settled.
 
   std::uint32_t busy() const { return in_flight + static_cast<std::uint32_t>(admitted.size()); }
   std::uint32_t idle() const { return credits > busy() ? credits - busy() : 0; }
