@@ -23,6 +23,7 @@ inline constexpr std::size_t problems = 1'000;         ///< Problems told of one
 inline constexpr std::size_t profile_bytes = 256 << 10;
 inline constexpr std::size_t pattern_bytes = 512; ///< One pattern of a runtime profile.
 inline constexpr std::size_t pattern_memory_bytes = 1 << 20;
+inline constexpr std::size_t command_bytes = 128 << 10; ///< argv of one replica.
 inline constexpr std::size_t log_line_bytes = 4'096;  ///< What of a log line patterns see.
 inline constexpr std::size_t scrape_bytes = 16 << 20; ///< One answer of an engine's metrics.
 
@@ -97,6 +98,7 @@ inline constexpr auto lease_life = 10s;
 inline constexpr auto lease_renew = 5s;
 inline constexpr std::size_t queue_waiting = 1'024; ///< Requests waiting for credit, per pool.
 inline constexpr auto queue_wait = 30s;
+inline constexpr auto usage_report_every = 200ms; ///< An ingress tells pools what it holds and uses.
 inline constexpr auto pool_tick = 250ms;       ///< A POOL COORDINATOR's idle step.
 inline constexpr auto ticket_unsettled = 2s;   ///< An admitted ticket counts until then, unheard of.
 inline constexpr auto retry_after_default = 5s; ///< With no service rate measured yet.

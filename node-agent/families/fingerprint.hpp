@@ -1,0 +1,40 @@
+#pragma once
+// The stack fingerprint: named fields that say on what a replica runs, and their digest.
+//
+// No field holds a port, an address, a device index, a path or a secret, so two hosts that were
+// made alike have one fingerprint. A changed byte in the runtime's environment changes it.
+
+#include "node-agent/families/cpu.hpp"
+#include "node-agent/host/digest_cache.hpp"
+#include "src/catalog/profile.hpp"
+#include "src/wire/fabric_messages.hpp"
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace assay::agent {
+
+using stack_fields = std::map<std::string, std::string>;
+
+/// Digest over the sorted fields, each with its length.
+fabric::fingerprint make_fingerprint(stack_fields fields);
+
+/// `os`, `kernel`, `libc`, `cpu.model`, `cpu.flags`.
+stack_fields host_fields(const cpu_facts& facts, const std::filesystem::path& root = "/");
+
+/// The content of what a program runs from. In a Python virtual environment (a `pyvenv.cfg` above
+/// its folder): every file below `lib`, the launcher with the environment's own path taken out, and
+/// the interpreter. Else the program and the shared libraries beside it. Byte code and pip's RECORD
+/// are left out, because they differ between equal installations.
+result<digest, problem>
+environment_digest(const std::filesystem::path& program, digest_cache& cache);
+
+/// The words of a launch that decide what it does: argv and environment, composed with the names of
+/// host, port, path and secret slots instead of their values; absolute paths become `${path}`.
+std::string launch_text(const catalog::runtime_profile& profile, const catalog::slot_values& slots);
+
+/// `what changed` for people: `environment sha256:1.. -> sha256:2..`; empty when nothing did.
+std::string difference(const stack_fields& before, const stack_fields& after);
+
+} // namespace assay::agent
