@@ -74,9 +74,16 @@ struct listen_to_tables {
   tables_listener who;
 };
 
+/// The engine answered the proposal of that number. From the engine's threads.
+struct proposal_answered {
+  std::uint64_t number = 0;
+  store::answer answer;
+};
+
 using ledger_actor = caf::typed_actor<
   // Puts a record on the ledger.
   caf::replies_to<propose>::with<proposed>,
+  caf::reacts_to<proposal_answered>,
   // The engine committed a new state.
   caf::reacts_to<tables_changed>,
   // Sends every new state to `who`, beginning with the present one.
@@ -384,6 +391,7 @@ ASSAY_IN_PROCESS(tick)
 ASSAY_IN_PROCESS(propose)
 ASSAY_IN_PROCESS(proposed)
 ASSAY_IN_PROCESS(listen_to_tables)
+ASSAY_IN_PROCESS(proposal_answered)
 ASSAY_IN_PROCESS(agent_said)
 ASSAY_IN_PROCESS(agent_lost)
 ASSAY_IN_PROCESS(host_question)

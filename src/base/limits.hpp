@@ -24,30 +24,34 @@ inline constexpr std::size_t profile_bytes = 256 << 10;
 inline constexpr std::size_t pattern_bytes = 512; ///< One pattern of a runtime profile.
 inline constexpr std::size_t pattern_memory_bytes = 1 << 20;
 inline constexpr std::size_t command_bytes = 128 << 10; ///< argv of one replica.
-inline constexpr std::size_t log_line_bytes = 4'096;  ///< What of a log line patterns see.
-inline constexpr std::size_t scrape_bytes = 16 << 20; ///< One answer of an engine's metrics.
+inline constexpr std::size_t log_line_bytes = 4'096;    ///< What of a log line patterns see.
+inline constexpr std::size_t scrape_bytes = 16 << 20;   ///< One answer of an engine's metrics.
 
 // -- ledger -----------------------------------------------------------------------------------
 inline constexpr std::size_t payload_bytes =
   64 << 10;                                       ///< A larger payload is a blob, named by digest.
 inline constexpr std::size_t batch_entries = 256; ///< Entries of one group commit.
 inline constexpr std::size_t proposals_waiting = 4'096;
-inline constexpr std::size_t proposal_bytes = 80 << 10; ///< A payload in its envelope.
-inline constexpr std::size_t batch_bytes = 8 << 20;     ///< Proposals of one group commit.
+inline constexpr std::size_t proposal_bytes = 80 << 10;    ///< A payload in its envelope.
+inline constexpr std::size_t batch_bytes = 8 << 20;        ///< Proposals of one group commit.
 inline constexpr std::size_t batch_frame_bytes = 9 << 20;  ///< A batch as one Raft entry.
 inline constexpr std::size_t export_frame_bytes = 9 << 20; ///< A batch in an export.
 inline constexpr std::size_t row_bytes = 10 << 20;         ///< A value of the state environment.
 inline constexpr std::size_t subjects = 64;                ///< Of one record.
 inline constexpr std::size_t parents = 64;                 ///< Of one record.
 inline constexpr auto waiver_life = 24h;                   ///< At most.
-inline constexpr std::uint64_t map_bytes = 64ULL << 30; ///< Address space of one environment.
-inline constexpr std::uint64_t log_trailing = 1'024;    ///< Applied entries kept in the log.
-inline constexpr std::size_t page_bytes = 4 << 20;      ///< Rows copied out in one read.
+inline constexpr std::uint64_t map_bytes = 64ULL << 30;    ///< Address space of one environment.
+inline constexpr std::uint64_t log_trailing = 1'024;       ///< Applied entries kept in the log.
+inline constexpr std::size_t page_bytes = 4 << 20;         ///< Rows copied out in one read.
+inline constexpr std::size_t state_bytes = 16 << 20;       ///< Rows of one state transaction.
+inline constexpr std::size_t state_reserve_bytes = 1
+                                                   << 20; ///< Disk room before proposals are taken.
+inline constexpr auto full_disk_retry = 100ms;
 inline constexpr auto state_commit_every = 10ms;
 inline constexpr auto reader_age = 2s;               ///< Oldest read transaction of a query.
 inline constexpr std::uint32_t map_use_percent = 70; ///< Above it proposals are refused.
 inline constexpr auto clock_jump = 5s;               ///< Wall against boot time, single voter.
-inline constexpr auto proposal_patience = 10s; ///< Until an actor takes a proposal for lost.
+inline constexpr auto proposal_patience = 10s;       ///< Until an actor takes a proposal for lost.
 
 // -- fabric -----------------------------------------------------------------------------------
 inline constexpr std::size_t message_bytes = 1 << 20;
@@ -98,9 +102,10 @@ inline constexpr auto lease_life = 10s;
 inline constexpr auto lease_renew = 5s;
 inline constexpr std::size_t queue_waiting = 1'024; ///< Requests waiting for credit, per pool.
 inline constexpr auto queue_wait = 30s;
-inline constexpr auto usage_report_every = 200ms; ///< An ingress tells pools what it holds and uses.
-inline constexpr auto pool_tick = 250ms;       ///< A POOL COORDINATOR's idle step.
-inline constexpr auto ticket_unsettled = 2s;   ///< An admitted ticket counts until then, unheard of.
+inline constexpr auto usage_report_every =
+  200ms;                                     ///< An ingress tells pools what it holds and uses.
+inline constexpr auto pool_tick = 250ms;     ///< A POOL COORDINATOR's idle step.
+inline constexpr auto ticket_unsettled = 2s; ///< An admitted ticket counts until then, unheard of.
 inline constexpr auto retry_after_default = 5s; ///< With no service rate measured yet.
 inline constexpr auto retry_after_max = 60s;
 
@@ -108,16 +113,18 @@ inline constexpr auto retry_after_max = 60s;
 inline constexpr std::size_t implementations_per_model = 256;
 inline constexpr auto rates_stale = 60s; ///< A rate that nothing was added to for so long.
 inline constexpr auto rates_kept = 1h;
+inline constexpr auto expiry_grace = 60s; ///< An ingress shuts gate 5 by its own clock so late.
 
 // -- replicas ---------------------------------------------------------------------------------
 inline constexpr std::uint16_t replica_port_first = 7200;
 inline constexpr std::uint16_t replica_port_last = 7999;
 inline constexpr auto fingerprint_every = 5s;      ///< A change is reported within 10 s.
 inline constexpr std::size_t log_bytes = 16 << 20; ///< Per replica log file before it rotates.
-inline constexpr int crash_restarts = 5; ///< Failures in a row before the longest pause.
+inline constexpr int crash_restarts = 5;           ///< Failures in a row before the longest pause.
 inline constexpr auto crash_pause_first = 1s;
 inline constexpr auto crash_pause_most = 60s;
-inline constexpr auto crash_forgotten = 60s;      ///< Served so long, a replica's failures count no more.
+inline constexpr auto crash_forgotten =
+  60s; ///< Served so long, a replica's failures count no more.
 inline constexpr auto observe_every = 500ms;      ///< A death is seen within a second.
 inline constexpr auto suspicion = 60s;            ///< A replica that stays suspect is stopped.
 inline constexpr std::uint32_t live_failures = 3; ///< Bad looks in a row before it is suspect.
@@ -125,9 +132,9 @@ inline constexpr auto sample_every = 1s;          ///< Native telemetry.
 inline constexpr auto sample_patience = 5s;       ///< A family that does not answer is stale.
 inline constexpr std::size_t agent_workers = 4;   ///< Threads for probes, checks and launches.
 inline constexpr std::size_t replicas_per_host = 256;
-inline constexpr auto start_unheard = 10s;   ///< A start or stop that no report followed is repeated.
+inline constexpr auto start_unheard = 10s; ///< A start or stop that no report followed is repeated.
 inline constexpr auto host_settles = 1s; ///< After an agent came: for its replicas to be reported.
-inline constexpr auto replica_confirm = 5s;  ///< After its agent came back, to be reported again.
+inline constexpr auto replica_confirm = 5s; ///< After its agent came back, to be reported again.
 inline constexpr auto drain_deadline = 2min;
 inline constexpr auto scale_up_wait = 5s;      ///< Somebody waited so long: one more replica.
 inline constexpr auto scale_down_idle = 10min; ///< Nothing in flight for so long: one fewer.

@@ -1,0 +1,254 @@
+#include "actors/ingress.hpp"
+
+#include "src/base/limits.hpp"
+#include "src/ledger/serving.hpp"
+
+#include <algorithm>
+
+namespace assay {
+
+void ingress_state::begin(ingress_options options) {
+  options_ = std::move(options);
+  self_->delayed_send(self_, limits::usage_report_every, tick{});
+}
+
+// -- the snapshot
+// ------------------------------------------------------------------------------------------------
+
+void ingress_state::learn(const tables_changed& what) {
+  tables_ = what;
+  rebuild();
+}
+
+void ingress_state::learn(const pool_changed& what) {
+  views_[what.view->pool] = what.view;
+  rebuild();
+}
+
+void ingress_state::learn(const pools_known& what) {
+  for (const auto& [id, pool] : what.pools)
+    if (!pools_.pools.contains(id))
+      self_->send(pool, ingress_up{options_.name, ingress_actor{self_}});
+  pools_ = what;
+  std::erase_if(views_, [&](const auto& one) { return !pools_.pools.contains(one.first); });
+  for (const auto& [id, pool] : pools_.pools)
+    report(id);
+  rebuild();
+}
+
+void ingress_state::rebuild() {
+  if (!tables_.tables)
+    return;
+  snapshot_ = ledger::build_snapshot(
+    ++generation_,
+    {*tables_.tables, views_, *options_.counters, rates_, wall_now()},
+    snapshot_.get()
+  );
+  dirty_ = false;
+  options_.post(snapshot_);
+}
+
+void ingress_state::take(const outcomes& what) {
+  auto now = self_->clock().now();
+  for (const auto& one : what.all) {
+    if (auto lesson = routing::lesson_of(one)) {
+      rates_.learn(one.endpoint, *lesson, now);
+      dirty_ = true;
+    }
+  }
+  options_.count(what.all);
+  // Somebody waits: what was just freed is theirs, and must be known at once.
+  if (!tickets_.empty())
+    for (const auto& [id, pool] : pools_.pools)
+      report(id);
+}
+
+// -- leases
+// ------------------------------------------------------------------------------------------------------
+
+void ingress_state::accept(const pool::grant_lease& what) {
+  options_.counters->obtain(what.endpoint)->accept(what.grant);
+  grants_[what.endpoint] = what.number;
+}
+
+/// What this ingress holds and uses in that pool. The report also renews the leases.
+void ingress_state::report(const pool_id& to) {
+  auto pool = pools_.pools.find(to);
+  auto view = views_.find(to);
+  if (pool == pools_.pools.end())
+    return;
+  pool::ingress_reported report{.ingress = options_.name, .holdings = {}, .settled = {}};
+  for (const auto& usage : options_.counters->usages()) {
+    auto is_theirs =
+      view != views_.end() && std::ranges::any_of(view->second->replicas, [&](const auto& r) {
+        return r.key() == usage.key;
+      });
+    if (is_theirs)
+      report.holdings.push_back(
+        {usage.key, usage.credits, usage.in_flight, usage.finished, grants_[usage.key]}
+      );
+  }
+  report.settled = std::move(settled_[to]);
+  settled_.erase(to);
+  self_->send(pool->second, pool::event{std::move(report)});
+}
+
+void ingress_state::pass() {
+  for (const auto& [id, pool] : pools_.pools)
+    report(id);
+  if (dirty_)
+    rebuild();
+  std::vector<pool::endpoint_key> known;
+  for (const auto& [id, view] : views_)
+    for (const auto& replica : view->replicas)
+      known.push_back(replica.key());
+  options_.counters->retain(known);
+  std::erase_if(grants_, [&](const auto& one) {
+    return std::ranges::find(known, one.first) == known.end();
+  });
+  rates_.sweep(self_->clock().now());
+  self_->delayed_send(self_, limits::usage_report_every, tick{});
+}
+
+// -- tickets
+// -----------------------------------------------------------------------------------------------------
+
+/// Asks every pool that could serve the request; the first that admits it gets it.
+void ingress_state::ask(ticket_wanted& what) {
+  what.ticket.ingress = options_.name;
+  auto& ticket = tickets_[what.ticket.ticket];
+  ticket.answer = std::move(what.answer);
+  ticket.asked.clear();
+  ticket.refusals = 0;
+  for (const auto& id : what.ticket.acceptable) {
+    auto at = snapshot_ ? snapshot_->find_implementation(id.value) : routing::none;
+    if (at == routing::none)
+      continue;
+    const auto& pool = snapshot_->implementations()[at].pool;
+    auto to = pools_.pools.find(pool);
+    if (to != pools_.pools.end() && ticket.asked.insert(pool).second)
+      self_->send(to->second, pool::event{what.ticket});
+  }
+  if (ticket.asked.empty())
+    refuse(
+      {.ingress = options_.name,
+       .ticket = what.ticket.ticket,
+       .why = pool::ticket_refusal::no_replica}
+    );
+}
+
+void ingress_state::drop(const ticket_dropped& what) {
+  auto found = tickets_.extract(what.ticket);
+  auto withdraw = [&](const pool_id& id) {
+    if (auto pool = pools_.pools.find(id); pool != pools_.pools.end())
+      self_->send(pool->second, pool::event{pool::ticket_withdrawn{options_.name, what.ticket}});
+  };
+  if (found)
+    std::ranges::for_each(found.mapped().asked, withdraw);
+  if (auto by = admitted_by_.extract(what.ticket))
+    withdraw(by.mapped());
+}
+
+void ingress_state::admit(const pool::admit_ticket& what) {
+  auto found = tickets_.extract(what.ticket);
+  auto mine = pool_of(what.endpoint);
+  if (!found) {
+    // Admitted by two pools, or after the client left: the credit goes back at once.
+    if (auto pool = pools_.pools.find(mine); pool != pools_.pools.end())
+      self_->send(pool->second, pool::event{pool::ticket_withdrawn{options_.name, what.ticket}});
+    return;
+  }
+  for (const auto& id : found.mapped().asked)
+    if (id != mine)
+      if (auto pool = pools_.pools.find(id); pool != pools_.pools.end())
+        self_->send(pool->second, pool::event{pool::ticket_withdrawn{options_.name, what.ticket}});
+  admitted_by_[what.ticket] = mine;
+  found.mapped().answer(what);
+}
+
+void ingress_state::refuse(const pool::refuse_ticket& what) {
+  auto found = tickets_.find(what.ticket);
+  if (found == tickets_.end())
+    return;
+  // Of several pools that were asked, the last one to refuse is the answer.
+  auto& ticket = found->second;
+  if (++ticket.refusals < ticket.asked.size())
+    return;
+  auto answer = std::move(ticket.answer);
+  tickets_.erase(found);
+  answer(what);
+}
+
+void ingress_state::settle(const ticket_settled& what) {
+  if (auto by = admitted_by_.extract(what.ticket))
+    settled_[by.mapped()].push_back(what.ticket);
+}
+
+pool_id ingress_state::pool_of(const pool::endpoint_key& endpoint) const {
+  for (const auto& [id, view] : views_)
+    for (const auto& replica : view->replicas)
+      if (replica.key() == endpoint)
+        return id;
+  return {};
+}
+
+// -- questions
+// ---------------------------------------------------------------------------------------------------
+
+explain_answer ingress_state::explain(const explain_question& what) const {
+  auto refused = [](std::string text, std::string next) {
+    return explain_answer{
+      unexpected{problem{problem_kind::not_found, std::move(text), {}, std::move(next)}}};
+  };
+  if (!snapshot_ || snapshot_->find_model(what.model) == routing::none)
+    return refused("there is no model '" + what.model + "'", "assay get models lists them");
+  const routing::key* asker = nullptr;
+  for (const auto& key : snapshot_->keys())
+    if (key.id.value == what.key || (what.key.empty() && key.traffic == contract::traffic_class::interactive))
+      asker = asker ? asker : &key;
+  if (!asker)
+    return refused(
+      what.key.empty() ? "there is no interactive key yet" : "there is no key '" + what.key + "'",
+      "declare one: key: NAME"
+    );
+  routing::query query{
+    .model = what.model,
+    .caller = routing::caller_of(*snapshot_, *asker),
+    .shape = what.shape,
+    .now = self_->clock().now(),
+    .wall = wall_now(),
+  };
+  return {routing::explain(*snapshot_, query)};
+}
+
+routes_answer ingress_state::routes() const {
+  routes_answer answer;
+  // Posted snapshots reach every HTTP thread in order; what was posted last is what they run or are
+  // about to.
+  if (tables_.tables && snapshot_)
+    for (const auto& [id, row] : *tables_.tables->routes)
+      answer.generations[id] = row.route.generation;
+  return answer;
+}
+
+ingress_actor::behavior_type
+ingress_behavior(ingress_actor::stateful_pointer<ingress_state> self, ingress_options options) {
+  self->state.begin(std::move(options));
+  return {
+    [self](const tables_changed& what) { self->state.learn(what); },
+    [self](const pool_changed& what) { self->state.learn(what); },
+    [self](const pools_known& what) { self->state.learn(what); },
+    [self](const pool::grant_lease& what) { self->state.accept(what); },
+    [self](const pool::admit_ticket& what) { self->state.admit(what); },
+    [self](const pool::refuse_ticket& what) { self->state.refuse(what); },
+    [self](const outcomes& what) { self->state.take(what); },
+    [self](ticket_wanted& what) { self->state.ask(what); },
+    [self](const ticket_dropped& what) { self->state.drop(what); },
+    [self](const ticket_settled& what) { self->state.settle(what); },
+    [self](const explain_question& what) { return self->state.explain(what); },
+    [self](routes_question) { return self->state.routes(); },
+    [self](tick) { self->state.pass(); },
+  };
+}
+
+} // namespace assay

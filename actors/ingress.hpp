@@ -1,0 +1,80 @@
+#pragma once
+// The INGRESS: builds the routing snapshot whenever something changed and posts it to the HTTP
+// threads; keeps the leases that pools grant; carries tickets to pools and their answers back;
+// takes outcomes in.
+//
+// No request passes through it: HTTP threads route on their own snapshot and send what is over in
+// batches. The HTTP server is handed in as two functions, so that tests can do without one.
+
+#include "actors/interfaces.hpp"
+#include "src/pool/counters.hpp"
+#include "src/routing/learn.hpp"
+#include "src/routing/snapshot.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+
+namespace assay {
+
+struct ingress_options {
+  ingress_id name;
+  std::shared_ptr<pool::endpoint_registry> counters;
+  std::function<void(std::shared_ptr<const routing::routing_snapshot>)> post;
+  std::function<void(const std::vector<routing::outcome>&)> count; ///< For metrics.
+};
+
+class ingress_state {
+public:
+  static constexpr auto name = "ingress";
+
+  explicit ingress_state(ingress_actor::pointer self) : self_{self} {}
+
+  void begin(ingress_options options);
+  void learn(const tables_changed& what);
+  void learn(const pool_changed& what);
+  void learn(const pools_known& what);
+  void accept(const pool::grant_lease& what);
+  void take(const outcomes& what);
+  void ask(ticket_wanted& what);
+  void drop(const ticket_dropped& what);
+  void settle(const ticket_settled& what);
+  void admit(const pool::admit_ticket& what);
+  void refuse(const pool::refuse_ticket& what);
+  explain_answer explain(const explain_question& what) const;
+  routes_answer routes() const;
+  void pass();
+
+private:
+  struct waiting {
+    decltype(ticket_wanted::answer) answer;
+    std::set<pool_id> asked;
+    std::size_t refusals = 0;
+  };
+
+  void rebuild();
+  void report(const pool_id& to);
+  pool_id pool_of(const pool::endpoint_key& endpoint) const;
+
+  ingress_actor::pointer self_;
+  ingress_options options_;
+  tables_changed tables_;
+  pools_known pools_;
+  std::map<pool_id, std::shared_ptr<const pool::pool_view>> views_;
+  std::map<pool::endpoint_key, std::uint64_t> grants_; ///< Number of the last grant accepted.
+  std::map<std::uint64_t, waiting> tickets_;
+  std::map<pool_id, std::vector<std::uint64_t>> settled_;
+  std::map<std::uint64_t, pool_id> admitted_by_;
+  routing::rate_table rates_;
+  std::shared_ptr<const routing::routing_snapshot> snapshot_;
+  std::uint64_t generation_ = 0;
+  bool dirty_ = false; ///< Rates changed since the last snapshot.
+};
+
+ingress_actor::behavior_type
+ingress_behavior(ingress_actor::stateful_pointer<ingress_state> self, ingress_options options);
+
+} // namespace assay

@@ -1,0 +1,322 @@
+#include "actors/node_link.hpp"
+
+#include "src/base/log.hpp"
+#include "src/base/overloaded.hpp"
+#include "src/ledger/observed.hpp"
+#include "src/ledger/serving.hpp"
+#include "src/wire/record_codec.hpp"
+
+#include <algorithm>
+
+namespace assay {
+
+namespace {
+
+pool::phase phase_of(fabric::replica_phase phase) {
+  // The pool does not care how a replica ended; the reason says it.
+  if (phase == fabric::replica_phase::failed)
+    return pool::phase::gone;
+  return static_cast<pool::phase>(phase);
+}
+static_assert(static_cast<int>(fabric::replica_phase::gone) == static_cast<int>(pool::phase::gone));
+
+fabric::artifact_manifest manifest_of(const catalog::artifact& a) {
+  return {.id = a.id, .kind = a.kind, .location = a.location, .files = a.files};
+}
+
+/// The command as the agent gets it; nothing when a declaration went away meanwhile.
+std::optional<fabric::coordinator_message>
+command_of(const ledger::tables& t, const pool::start_replica& s) {
+  const auto* artifact = ledger::find(t.artifacts, s.launch.artifact);
+  const auto* profile = ledger::find(t.profiles, s.launch.profile);
+  if (!artifact || !profile)
+    return {};
+  if (artifact->what.kind == catalog::artifact_kind::adopted)
+    return fabric::adopt_replica{
+      .epoch = s.epoch,
+      .replica = s.replica,
+      .implementation = s.launch.implementation,
+      .model = s.launch.model,
+      .generation = s.generation,
+      .profile = s.launch.profile,
+      .profile_text = profile->what.text,
+      .url = artifact->what.location,
+      .slots = s.launch.slots,
+    };
+  return fabric::start_replica{
+    .epoch = s.epoch,
+    .replica = s.replica,
+    .implementation = s.launch.implementation,
+    .model = s.launch.model,
+    .generation = s.generation,
+    .profile = s.launch.profile,
+    .profile_text = profile->what.text,
+    .artifact = manifest_of(artifact->what),
+    .slots = s.launch.slots,
+    .limits = s.launch.limits,
+    .args = s.launch.args,
+    .devices = s.devices,
+  };
+}
+
+} // namespace
+
+// -- what the agent says
+// ---------------------------------------------------------------------------------------
+
+void node_link_state::hear(agent_said& what) {
+  if (what.session < options_.session)
+    return;
+  if (what.session > options_.session) {
+    // The agent came back: everything it has is reported again under the new session.
+    options_.session = what.session;
+    connected_ = true;
+    replicas_.clear();
+    inventory_.reset();
+  }
+  std::visit([this](auto& said) { hear(said); }, what.message);
+}
+
+void node_link_state::hear(fabric::inventory& what) {
+  inventory_ = std::move(what);
+  meet_pools();
+  for (const auto& id : my_pools())
+    report_host(pools_.pools.at(id));
+  // A changed stack belongs to all of the host's replicas at once.
+  for (auto& [generation, report] : replicas_) {
+    auto copy = report;
+    hear(copy);
+  }
+  auto pools = my_pools();
+  if (!tables_.tables || pools.empty())
+    return;
+  if (auto change = ledger::change_for(
+        *tables_.tables,
+        options_.host,
+        pools.front(),
+        inventory_->fingerprint.sum,
+        inventory_->fingerprint.fields
+      ))
+    record(std::move(*change), "stack reported by the agent");
+}
+
+void node_link_state::hear(fabric::replica_report& what) {
+  auto address =
+    what.address.empty() ? std::string{} : what.address + ":" + std::to_string(what.port);
+  tell_pools(pool::replica_reported{
+    .replica = what.replica,
+    .host = options_.host,
+    .session = options_.session,
+    .implementation = what.implementation,
+    .generation = what.generation,
+    .phase = phase_of(what.phase),
+    .address = std::move(address),
+    .secret = what.secret,
+    .fingerprint = inventory_ ? inventory_->fingerprint.sum : what.fingerprint,
+    .slots = what.slots,
+    .reason = what.reason,
+  });
+  auto ended =
+    what.phase == fabric::replica_phase::gone || what.phase == fabric::replica_phase::failed;
+  replicas_[what.generation] = std::move(what);
+  // What ended is kept for people as long as nothing newer of its implementation came.
+  if (!ended)
+    std::erase_if(replicas_, [&](const auto& one) {
+      return one.second.phase >= fabric::replica_phase::gone
+             && one.second.implementation == replicas_.rbegin()->second.implementation;
+    });
+}
+
+void node_link_state::hear(const fabric::artifact_report& what) {
+  artifacts_[what.manifest] = what;
+  for (const auto& id : my_pools())
+    report_host(pools_.pools.at(id));
+  auto matches = what.state == fabric::artifact_state::verified;
+  if (!tables_.tables || (!matches && what.state != fabric::artifact_state::mismatched))
+    return;
+  for (auto& change : ledger::changes_for(
+         *tables_.tables, {what.artifact, what.manifest, options_.host, matches, what.problem}
+       ))
+    record(std::move(change), matches ? "files verified on the host" : "files do not match");
+}
+
+void node_link_state::hear(fabric::native_samples& what) {
+  samples_ = std::move(what.samples);
+}
+
+void node_link_state::lose(const agent_lost& what) {
+  if (what.session != options_.session)
+    return;
+  connected_ = false;
+  log::warn("agent_lost", {{"host", options_.host.value}, {"reason", what.reason}});
+  tell_pools(pool::host_lost{options_.host, options_.session});
+}
+
+// -- what pools and the ledger say
+// -------------------------------------------------------------------------------
+
+void node_link_state::start(const pool::start_replica& what) {
+  if (!tables_.tables)
+    return;
+  if (auto command = command_of(*tables_.tables, what))
+    options_.send(options_.host, *command);
+}
+
+void node_link_state::stop(const pool::stop_replica& what) {
+  options_.send(
+    options_.host,
+    fabric::stop_replica{
+      .epoch = what.epoch,
+      .replica = what.replica,
+      .generation = what.generation,
+      .reason = what.reason,
+    }
+  );
+}
+
+void node_link_state::learn(const tables_changed& what) {
+  tables_ = what;
+  meet_pools();
+  if (inventory_) {
+    auto copy = *inventory_;
+    auto pools = my_pools();
+    if (!pools.empty())
+      if (auto change = ledger::change_for(
+            *tables_.tables, options_.host, pools.front(), copy.fingerprint.sum, copy.fingerprint.fields
+          ))
+        record(std::move(*change), "stack reported by the agent");
+  }
+  for (const auto& id : my_pools()) {
+    for (const auto& wanted : ledger::wanted_in(*tables_.tables, id)) {
+      const auto* artifact = ledger::find(tables_.tables->artifacts, wanted.launch.artifact);
+      if (artifact && artifact->what.kind != catalog::artifact_kind::adopted
+          && !artifacts_.contains(wanted.launch.manifest)) {
+        artifacts_[wanted.launch.manifest] = {.artifact = artifact->what.id};
+        options_.send(
+          options_.host,
+          fabric::verify_artifact{.epoch = tables_.epoch, .artifact = manifest_of(artifact->what)}
+        );
+      }
+    }
+  }
+  for (const auto& [manifest, report] : artifacts_) {
+    if (report.state != fabric::artifact_state::verified)
+      continue;
+    for (auto& change :
+         ledger::changes_for(*tables_.tables, {report.artifact, manifest, options_.host, true, {}}))
+      record(std::move(change), "files verified on the host");
+  }
+}
+
+void node_link_state::learn(const pools_known& what) {
+  pools_ = what;
+  meet_pools();
+}
+
+host_answer node_link_state::answer() const {
+  return {
+    options_.host,
+    options_.session,
+    connected_,
+    inventory_.value_or(fabric::inventory{}),
+    samples_,
+    replicas_};
+}
+
+// -- pieces
+// ------------------------------------------------------------------------------------------------------
+
+std::vector<pool_id> node_link_state::my_pools() const {
+  if (!tables_.tables)
+    return {};
+  std::vector<catalog::family> families;
+  if (inventory_)
+    for (const auto& device : inventory_->devices)
+      families.push_back(device.family);
+  auto mine = ledger::pools_of(*tables_.tables, options_.host, families);
+  std::erase_if(mine, [this](const auto& id) { return !pools_.pools.contains(id); });
+  return mine;
+}
+
+void node_link_state::report_host(const pool_actor& to) const {
+  if (!inventory_ || !connected_)
+    return;
+  pool::host_reported report{
+    .host = options_.host,
+    .session = options_.session,
+    .memory_bytes = inventory_->host_memory_bytes,
+    .fingerprint = inventory_->fingerprint.sum,
+  };
+  for (const auto& device : inventory_->devices)
+    if (device.family != catalog::family::cpu)
+      report.devices.push_back(device.id);
+  for (const auto& [manifest, artifact] : artifacts_)
+    if (artifact.state == fabric::artifact_state::verified)
+      report.verified.push_back(manifest);
+  self_->send(to, pool::event{std::move(report)});
+}
+
+void node_link_state::tell_pools(const pool::event& what) {
+  for (const auto& id : my_pools())
+    self_->send(pools_.pools.at(id), what);
+}
+
+/// A pool that is new to this host gets everything that the agent said so far.
+void node_link_state::meet_pools() {
+  if (!inventory_)
+    return;
+  for (const auto& id : my_pools()) {
+    if (!met_.insert(id).second)
+      continue;
+    const auto& pool = pools_.pools.at(id);
+    self_->send(pool, link_up{options_.host, node_link_actor{self_}});
+    report_host(pool);
+    for (auto [generation, report] : replicas_)
+      hear(report);
+  }
+}
+
+void node_link_state::record(ledger::payload what, const std::string& why) {
+  auto proposal = ledger::make_record(
+    std::move(what),
+    {options_.host.value, ledger::authentication::curve},
+    {"observed", why},
+    ledger::trust::verified
+  );
+  // The payload alone: ids and times differ each time, the fact does not.
+  auto fact = proposal;
+  fact.record_id = {};
+  auto key = sha256(wire::encode(fact));
+  if (!recorded_.insert(key).second)
+    return;
+  self_->request(options_.ledger, limits::proposal_patience, propose{std::move(proposal)})
+    .then(
+      [this, key](const proposed& done) {
+        if (done.answer)
+          return;
+        recorded_.erase(key);
+        log::warn("observation_not_recorded", {{"why", to_text(done.answer.error())}});
+      },
+      [this, key](const caf::error&) {
+        // Not answered in time: the next report proposes it again.
+        recorded_.erase(key);
+      }
+    );
+}
+
+node_link_actor::behavior_type node_link_behavior(
+  node_link_actor::stateful_pointer<node_link_state> self, node_link_options options
+) {
+  self->state.begin(std::move(options));
+  return {
+    [self](agent_said& what) { self->state.hear(what); },
+    [self](const agent_lost& what) { self->state.lose(what); },
+    [self](const pool::start_replica& what) { self->state.start(what); },
+    [self](const pool::stop_replica& what) { self->state.stop(what); },
+    [self](const tables_changed& what) { self->state.learn(what); },
+    [self](const pools_known& what) { self->state.learn(what); },
+    [self](host_question) { return self->state.answer(); },
+  };
+}
+
+} // namespace assay

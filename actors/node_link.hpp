@@ -1,0 +1,78 @@
+#pragma once
+// A NODE LINK stands for one agent: what the agent says becomes events of the pools that its host
+// belongs to, and what a pool decides becomes commands to the agent.
+//
+// It decides nothing: which pools a host belongs to, what an artifact report means for the ledger
+// and what a start command holds are functions of src/ledger. It remembers the agent's last word on
+// everything, so that a POOL COORDINATOR that appears later learns it at once.
+
+#include "actors/interfaces.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace assay {
+
+/// Hands a message to the fabric. From any thread.
+using agent_sender = std::function<void(const host_id&, const fabric::coordinator_message&)>;
+
+struct node_link_options {
+  host_id host;
+  std::uint64_t session = 0;
+  ledger_actor ledger;
+  agent_sender send;
+};
+
+class node_link_state {
+public:
+  static constexpr auto name = "node-link";
+
+  explicit node_link_state(node_link_actor::pointer self) : self_{self} {}
+
+  void begin(node_link_options options) { options_ = std::move(options); }
+  void hear(agent_said& what);
+  void lose(const agent_lost& what);
+  void start(const pool::start_replica& what);
+  void stop(const pool::stop_replica& what);
+  void learn(const tables_changed& what);
+  void learn(const pools_known& what);
+  host_answer answer() const;
+
+private:
+  void hear(fabric::inventory& what);
+  void hear(fabric::replica_report& what);
+  void hear(const fabric::artifact_report& what);
+  void hear(fabric::native_samples& what);
+  template <class Other>
+  void hear(const Other&) {
+  } // Hello, heartbeats and joining end in the fabric; logs and offers have their askers.
+
+  std::vector<pool_id> my_pools() const;
+  void report_host(const pool_actor& to) const;
+  void tell_pools(const pool::event& what);
+  void meet_pools();
+  void record(ledger::payload what, const std::string& why);
+
+  node_link_actor::pointer self_;
+  node_link_options options_;
+  bool connected_ = true;
+  tables_changed tables_;
+  pools_known pools_;
+  std::set<pool_id> met_;
+  std::optional<fabric::inventory> inventory_;
+  std::map<std::uint64_t, fabric::replica_report> replicas_; ///< By generation.
+  std::map<digest, fabric::artifact_report> artifacts_;      ///< By manifest.
+  std::vector<fabric::native_sample> samples_;
+  std::set<digest>
+    recorded_; ///< Stacks and artifact states already proposed, by digest of the payload.
+};
+
+node_link_actor::behavior_type node_link_behavior(
+  node_link_actor::stateful_pointer<node_link_state> self, node_link_options options
+);
+
+} // namespace assay

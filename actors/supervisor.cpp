@@ -1,0 +1,119 @@
+#include "actors/supervisor.hpp"
+
+#include "actors/pool_coordinator.hpp"
+#include "src/base/log.hpp"
+
+namespace assay {
+
+void supervisor_state::begin(supervisor_options options) {
+  options_ = std::move(options);
+  self_->set_down_handler([this](const caf::down_msg& down) {
+    // We end pools ourselves when their declaration goes; any other end is a bug.
+    if (down.reason != caf::exit_reason::user_shutdown)
+      options_.stop_process("an actor ended by itself: " + caf::to_string(down.reason));
+  });
+}
+
+template <class Handle>
+void supervisor_state::watch(const Handle& who) {
+  self_->monitor(who);
+}
+
+// -- pools
+// -------------------------------------------------------------------------------------------------------
+
+void supervisor_state::learn(const tables_changed& what) {
+  tables_ = what;
+  auto before = pools_.size();
+  drop_missing_pools();
+  auto dropped = pools_.size() != before;
+  auto added = false;
+  for (const auto& [id, row] : *tables_.tables->pools) {
+    if (pools_.contains(id))
+      continue;
+    add_pool(id);
+    added = true;
+  }
+  if (added || dropped)
+    introduce_pools();
+  for (const auto& [id, pool] : pools_)
+    self_->send(pool, what);
+  for (const auto& [id, one] : links_)
+    self_->send(one.link, what);
+}
+
+void supervisor_state::add_pool(const pool_id& id) {
+  pool_options options{.pool = id, .epoch = tables_.epoch, .may_hold = {}};
+  auto pool = self_->spawn(pool_behavior, std::move(options));
+  watch(pool);
+  self_->send(pool, listen_to_pool{options_.ingress});
+  for (const auto& listener : options_.pool_listeners)
+    self_->send(pool, listen_to_pool{listener});
+  pools_[id] = std::move(pool);
+}
+
+void supervisor_state::drop_missing_pools() {
+  for (auto it = pools_.begin(); it != pools_.end();) {
+    if (ledger::find(tables_.tables->pools, it->first)) {
+      ++it;
+      continue;
+    }
+    self_->send_exit(it->second, caf::exit_reason::user_shutdown);
+    it = pools_.erase(it);
+  }
+}
+
+void supervisor_state::introduce_pools() {
+  self_->send(options_.ingress, pools_known{pools_});
+  for (const auto& [id, one] : links_)
+    self_->send(one.link, pools_known{pools_});
+}
+
+// -- agents
+// ------------------------------------------------------------------------------------------------------
+
+void supervisor_state::meet(const agent_up& what) {
+  log::info("agent_up", {{"host", what.host.value}, {"version", what.hello.agent_version}});
+  auto [at, is_new] = links_.try_emplace(what.host);
+  at->second.session = what.hello.session;
+  if (!is_new)
+    return;
+  node_link_options options{what.host, what.hello.session, options_.ledger, options_.send};
+  at->second.link = self_->spawn(node_link_behavior, std::move(options));
+  watch(at->second.link);
+  if (tables_.tables)
+    self_->send(at->second.link, tables_);
+  self_->send(at->second.link, pools_known{pools_});
+}
+
+void supervisor_state::hear(from_agent& what) {
+  if (auto found = links_.find(what.host); found != links_.end())
+    self_->send(found->second.link, agent_said{found->second.session, std::move(what.message)});
+}
+
+void supervisor_state::lose(const agent_down& what) {
+  if (auto found = links_.find(what.host); found != links_.end())
+    self_->send(found->second.link, agent_lost{found->second.session, what.reason});
+}
+
+parts_answer supervisor_state::parts() const {
+  parts_answer answer{{}, pools_};
+  for (const auto& [id, one] : links_)
+    answer.links[id] = one.link;
+  return answer;
+}
+
+supervisor_actor::behavior_type supervisor_behavior(
+  supervisor_actor::stateful_pointer<supervisor_state> self, supervisor_options options
+) {
+  self->state.begin(std::move(options));
+  return {
+    [self](const tables_changed& what) { self->state.learn(what); },
+    [self](const agent_up& what) { self->state.meet(what); },
+    [self](from_agent& what) { self->state.hear(what); },
+    [self](const agent_down& what) { self->state.lose(what); },
+    [self](parts_question) { return self->state.parts(); },
+  };
+}
+
+} // namespace assay

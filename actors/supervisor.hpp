@@ -1,0 +1,65 @@
+#pragma once
+// The SUPERVISOR makes what comes and goes: a POOL COORDINATOR for each declared pool, a NODE LINK
+// for each agent.
+//
+// It introduces them to each other and to the INGRESS, and takes no part in what they say. An actor
+// of these that ends by itself is a bug: the SUPERVISOR ends the process with its name, and whoever
+// runs assayd starts it anew from the ledger.
+
+#include "actors/interfaces.hpp"
+#include "actors/node_link.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <functional>
+#include <map>
+#include <vector>
+
+namespace assay {
+
+struct supervisor_options {
+  ledger_actor ledger;
+  ingress_actor ingress;
+  ingress_id ingress_name;
+  std::vector<pool_listener> pool_listeners; ///< Beside the ingress: EVALUATOR, MOVER, JOB QUEUE.
+  agent_sender send;
+  std::function<void(const std::string& why)> stop_process;
+};
+
+class supervisor_state {
+public:
+  static constexpr auto name = "supervisor";
+
+  explicit supervisor_state(supervisor_actor::pointer self) : self_{self} {}
+
+  void begin(supervisor_options options);
+  void learn(const tables_changed& what);
+  void meet(const agent_up& what);
+  void hear(from_agent& what);
+  void lose(const agent_down& what);
+  parts_answer parts() const;
+
+private:
+  struct linked {
+    node_link_actor link;
+    std::uint64_t session = 0;
+  };
+
+  void add_pool(const pool_id& id);
+  void drop_missing_pools();
+  void introduce_pools();
+  template <class Handle>
+  void watch(const Handle& who);
+
+  supervisor_actor::pointer self_;
+  supervisor_options options_;
+  tables_changed tables_;
+  std::map<pool_id, pool_actor> pools_;
+  std::map<host_id, linked> links_;
+};
+
+supervisor_actor::behavior_type supervisor_behavior(
+  supervisor_actor::stateful_pointer<supervisor_state> self, supervisor_options options
+);
+
+} // namespace assay
