@@ -144,7 +144,6 @@ inline constexpr std::size_t suite_items = 10'000;
 inline constexpr std::size_t suite_text_bytes = 64 << 10;     ///< One prompt or expected answer.
 inline constexpr std::uint32_t suite_max_tokens = 4'096;      ///< Of one answer.
 inline constexpr std::size_t evidence_body_bytes = 256 << 10; ///< Of one answer in the evidence.
-inline constexpr auto expiry_grace = 60s; ///< An ingress shuts the gate by its own clock after it.
 
 // -- moves ------------------------------------------------------------------------------------
 inline constexpr auto move_stage_within = 10min; ///< From authorised to staged.
