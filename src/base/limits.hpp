@@ -92,6 +92,16 @@ inline constexpr auto gap_timeout = 2min;
 inline constexpr auto total_timeout = 1h;
 inline constexpr auto write_stall_timeout = 30s;
 inline constexpr auto upstream_idle = 4s; ///< uvicorn closes at 5 s.
+inline constexpr auto keepalive_comment = 15s; ///< A silent stream gets a comment this often.
+inline constexpr auto trailer_grace = 100ms;   ///< For the terminator that follows `[DONE]`.
+inline constexpr auto linger_time = 2s;        ///< Reading on after a refusal, so that it arrives.
+inline constexpr std::size_t linger_bytes = 1 << 20;
+inline constexpr std::size_t client_buffer_bytes = 16 << 10; ///< Head, small body, next request.
+inline constexpr std::size_t upstream_buffer_bytes = 32 << 10;
+inline constexpr std::size_t error_body_bytes = 64 << 10; ///< Of a replica's error answer.
+inline constexpr unsigned route_attempts = 3;             ///< Endpoints tried for one request.
+inline constexpr unsigned retry_percent = 10;             ///< Retries per hundred requests.
+inline constexpr unsigned retry_reserve = 10;             ///< Retries allowed in a burst.
 inline constexpr std::size_t upstream_idle_per_endpoint = 512;
 inline constexpr std::size_t outcome_batch = 256;
 inline constexpr auto outcome_every = 10ms;
@@ -174,5 +184,7 @@ static_assert(fingerprint_every * 2 <= 10s, "drift is reported within 10 s");
 static_assert(payload_bytes < message_bytes);
 static_assert(payload_bytes < proposal_bytes && proposal_bytes < batch_bytes);
 static_assert(event_bytes < stream_buffer_bytes);
+static_assert(client_buffer_bytes < head_bytes, "a large head grows the buffer, it is not cut");
+static_assert(keepalive_comment < gap_timeout);
 
 } // namespace assay::limits

@@ -24,6 +24,7 @@ constexpr std::array rows{
   failure_row{400, "invalid_request_error", "context_length_exceeded", false, false},
   failure_row{400, "invalid_request_error", "output_limit_exceeded", false, false},
   failure_row{429, "rate_limit_error", "rate_limit_exceeded", true, false},
+  failure_row{426, "invalid_request_error", "upgrade_required", false, true},
   failure_row{431, "invalid_request_error", "head_too_large", false, true},
   failure_row{503, "service_unavailable_error", "no_qualified_implementation", true, false},
   failure_row{503, "service_unavailable_error", "cost_ceiling", true, false},

@@ -29,6 +29,7 @@ enum class failure : std::uint8_t {
   context_length_exceeded,     ///< 400, gate 3
   output_limit_exceeded,       ///< 400, gate 3
   rate_limited,                ///< 429, gate 8: the caller's own share is used up
+  upgrade_required,            ///< 426 and close: no WebSocket here, ask over plain HTTP
   head_too_large,              ///< 431 and close
   no_qualified_implementation, ///< 503, gates 2, 4 and 5
   cost_ceiling,                ///< 503, gate 7
