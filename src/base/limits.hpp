@@ -39,6 +39,7 @@ inline constexpr std::size_t export_frame_bytes = 9 << 20; ///< A batch in an ex
 inline constexpr std::size_t row_bytes = 10 << 20;         ///< A value of the state environment.
 inline constexpr std::size_t subjects = 64;                ///< Of one record.
 inline constexpr std::size_t parents = 64;                 ///< Of one record.
+inline constexpr std::uint32_t qualification_attempts = 10; ///< Evaluations without a verdict.
 inline constexpr auto waiver_life = 24h;                   ///< At most.
 inline constexpr std::uint64_t map_bytes = 64ULL << 30;    ///< Address space of one environment.
 inline constexpr std::uint64_t log_trailing = 1'024;       ///< Applied entries kept in the log.

@@ -1,0 +1,18 @@
+#pragma once
+// One reader per kind of declaration: from a document's tree to values. What is wrong goes to the
+// complaints; a value that comes out beside complaints is never used.
+
+#include "src/catalog/complaints.hpp"
+#include "src/catalog/declarations.hpp"
+#include "src/catalog/parse.hpp"
+#include "src/catalog/yaml_tree.hpp"
+
+#include <vector>
+
+namespace assay::catalog {
+
+/// A model gives itself and its implementations, every other document one declaration; an unknown
+/// kind or a document that is no mapping gives none.
+std::vector<declared> read_document(const yaml_document& document, complaints& out);
+
+} // namespace assay::catalog
