@@ -30,4 +30,11 @@ std::uint32_t input_edge(const contract::request_limits& limits);
 /// Asks that may be spent on building a prompt of exactly the wanted length.
 inline constexpr std::size_t calibration_tries = 12;
 
+/// Streams that are left before the cancellation check asks whether a slot is free: one more than
+/// there are slots, within reason.
+std::uint32_t streams_to_leave(std::uint32_t slots);
+
+/// Lets the envelope grow to what an answer showed, never past the declared limits.
+void grow(envelope& e, const subject& who, const exchange& shown, const reading& read);
+
 } // namespace assay::qualification

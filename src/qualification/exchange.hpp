@@ -24,8 +24,11 @@ struct ask {
   bool streaming = false;
   bool leave_at_first_content =
     false; ///< Close the connection once an event with content came; that is the answer.
+  bool silence_is_answer = false; ///< No answer within the deadline is evidence, not bad luck.
   std::chrono::milliseconds deadline{};
-  std::string purpose; ///< `contract/usage` or `item/ID`, for the evidence.
+  std::uint32_t max_tokens = 0; ///< As the body asks.
+  std::uint32_t words = 0;      ///< Fillers in the prompt, where its length is being built.
+  std::string purpose;          ///< `contract/usage` or `item/ID`, for the evidence.
 };
 
 /// Milliseconds since the ask was sent.
@@ -36,7 +39,7 @@ struct answer_times {
 };
 
 struct answer {
-  int status = 0;
+  int status = 0;    ///< 0: there was no answer, and that is one (`silence_is_answer`).
   std::string body;  ///< Unary body, or all bytes of the event stream as they came.
   bool left = false; ///< We left on purpose, as asked.
   answer_times times;

@@ -44,6 +44,7 @@ struct check_result {
   std::string why; ///< One sentence with what was seen.
 };
 
+/// What an item got.
 struct item_result {
   std::string id;
   std::string answer;

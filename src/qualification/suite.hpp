@@ -42,8 +42,8 @@ struct exact_answer {
 struct pattern_answer {
   std::string pattern;
 };
-/// The first number in the answer is within `tolerance` of `value`; both are decimal text, compared
-/// as scaled integers.
+/// The last number in the answer is within `tolerance` of `value`: people and models show how they
+/// got there first (`2 + 2 = 4`). Compared as scaled integers.
 struct numeric_answer {
   std::int64_t value_millionths = 0;
   std::int64_t tolerance_millionths = 0;
