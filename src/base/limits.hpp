@@ -53,6 +53,7 @@ inline constexpr auto reader_age = 2s;               ///< Oldest read transactio
 inline constexpr std::uint32_t map_use_percent = 70; ///< Above it proposals are refused.
 inline constexpr auto clock_jump = 5s;               ///< Wall against boot time, single voter.
 inline constexpr auto proposal_patience = 10s;       ///< Until an actor takes a proposal for lost.
+inline constexpr auto mover_tick = 1s;
 
 // -- fabric -----------------------------------------------------------------------------------
 inline constexpr std::size_t message_bytes = 1 << 20;

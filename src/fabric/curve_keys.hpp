@@ -31,8 +31,8 @@ key_pair new_key_pair();
 /// The pair that belongs to a secret; nothing when the text is not Z85 of 32 bytes.
 std::optional<key_pair> pair_of_secret(std::string_view z85);
 
-/// `NAME.secret` (0600) and `NAME.pub` (0644) in `directory`, which must exist. Both are on disk
-/// under their names, or neither is.
+/// `NAME.secret` (0600) and `NAME.pub` (0644) in `directory`, which must exist. The secret is put
+/// in place last and is all that `read_key_pair` needs, so a pair that can be read is complete.
 result<void, problem>
 write_key_pair(const std::filesystem::path& directory, std::string_view name, const key_pair& keys);
 

@@ -29,11 +29,12 @@ struct admitted {
 };
 
 enum class down_reason : std::uint8_t {
-  silent,     ///< Nothing heard for peer_silence.
-  slow,       ///< Did not take what was sent to it.
-  superseded, ///< A newer session of the same key.
-  revoked,    ///< No longer on the allow-list.
-  stopped,    ///< The hub ends.
+  silent,       ///< Nothing heard for peer_silence.
+  disconnected, ///< Its connection ended.
+  slow,         ///< Did not take what was sent to it.
+  superseded,   ///< A newer session of the same identity.
+  revoked,      ///< No longer on the allow-list.
+  stopped,      ///< The hub ends.
 };
 
 std::string_view name(down_reason reason);
@@ -47,7 +48,9 @@ struct join_request {
 };
 
 /// All are called on the hub's thread, must not block, and may call `send`, `answer` and
-/// `replace_allow_list`. For one identity the order is peer_up, message..., peer_down.
+/// `replace_allow_list`. For one identity the order is peer_up, message..., peer_down. They may
+/// come before `hub::start` has returned; start with an empty allow-list to have the hub in hand
+/// first.
 struct hub_events {
   std::function<void(const host_id&, const hello&)> peer_up;
   std::function<void(const host_id&, agent_message)> message;
