@@ -13,6 +13,7 @@
 // Messages between actors never leave the process, so they are plain structs and CAF is told not to
 // serialise them. What does leave the process is described in schema/ and nowhere else.
 
+#include "src/jobs/checkpoint.hpp"
 #include "src/jobs/job.hpp"
 #include "src/ledger/record.hpp"
 #include "src/ledger/tables.hpp"
@@ -251,10 +252,31 @@ struct ask_answered {
   qualification::run_event what;
 };
 
+/// The time of an ask that was to wait has come.
+struct ask_due {
+  qualification_id qualification;
+  qualification::ask what;
+};
+
+/// The evidence is on disk under this digest, or why not. From the errands' threads.
+struct evidence_kept {
+  qualification_id qualification;
+  result<digest, problem> blob;
+};
+
+/// End a run before its end, e.g. because its stack changed.
+struct stop_run {
+  qualification_id qualification;
+  std::string why;
+};
+
 using evaluator_actor = caf::typed_actor<
   caf::replies_to<qualify>::with<qualify_answer>,
   caf::replies_to<run_question>::with<run_answer>,
+  caf::reacts_to<ask_due>,
   caf::reacts_to<ask_answered>,
+  caf::reacts_to<evidence_kept>,
+  caf::reacts_to<stop_run>,
   caf::reacts_to<tables_changed>,
   caf::reacts_to<pool_changed>>;
 
@@ -315,7 +337,7 @@ struct item_answered {
 /// A person's wish about a job.
 struct job_wish {
   job_id job;
-  jobs::event what = jobs::event::cancel; ///< cancel, hold or release
+  jobs::event what = jobs::event::cancel;
   std::string why;
 };
 struct job_wish_answer {
@@ -331,10 +353,25 @@ struct job_answer {
   std::string why;
 };
 
+/// A job's input came from disk, or why not. From the errands' threads.
+struct input_loaded {
+  job_id job;
+  result<std::shared_ptr<const std::string>, problem> input;
+};
+
+/// A checkpoint's blob is on disk, or why not. From the errands' threads.
+struct output_kept {
+  job_id job;
+  jobs::checkpoint entry;
+  result<digest, problem> blob;
+};
+
 using dispatcher_actor = caf::typed_actor<
   caf::reacts_to<run_job>,
   caf::reacts_to<wind_up_job>,
   caf::reacts_to<item_answered>,
+  caf::reacts_to<input_loaded>,
+  caf::reacts_to<output_kept>,
   caf::reacts_to<tables_changed>,
   caf::reacts_to<tick>>;
 
@@ -418,13 +455,18 @@ ASSAY_IN_PROCESS(qualify)
 ASSAY_IN_PROCESS(qualify_answer)
 ASSAY_IN_PROCESS(run_question)
 ASSAY_IN_PROCESS(run_answer)
+ASSAY_IN_PROCESS(ask_due)
 ASSAY_IN_PROCESS(ask_answered)
+ASSAY_IN_PROCESS(evidence_kept)
+ASSAY_IN_PROCESS(stop_run)
 ASSAY_IN_PROCESS(promote)
 ASSAY_IN_PROCESS(reverse)
 ASSAY_IN_PROCESS(move_answer)
 ASSAY_IN_PROCESS(run_job)
 ASSAY_IN_PROCESS(wind_up_job)
 ASSAY_IN_PROCESS(item_answered)
+ASSAY_IN_PROCESS(input_loaded)
+ASSAY_IN_PROCESS(output_kept)
 ASSAY_IN_PROCESS(job_wish)
 ASSAY_IN_PROCESS(job_wish_answer)
 ASSAY_IN_PROCESS(job_question)

@@ -39,6 +39,10 @@ std::string to_text(const uuid& id) {
   return text;
 }
 
+std::string short_name(const uuid& id) {
+  return to_text(id).substr(24);
+}
+
 std::optional<uuid> parse_uuid(std::string_view text) {
   if (text.size() != 36)
     return {};

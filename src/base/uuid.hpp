@@ -25,6 +25,8 @@ uuid new_uuid7();
 
 /// `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`, lower case.
 std::string to_text(const uuid& id);
+/// The last 12 digits, all of them chance: enough for the names that people type.
+std::string short_name(const uuid& id);
 std::optional<uuid> parse_uuid(std::string_view text);
 
 } // namespace assay

@@ -333,18 +333,12 @@ void add_jobs(CLI::App& app, chosen& o) {
       return job_download(c, o.name, what);
     });
   }
-  for (const auto& [verb, about] : {
-         std::pair{"cancel", "Stop it and keep what is done"},
-         std::pair{"hold", "Start no more of its items"},
-         std::pair{"release", "Go on with a held job"},
-       }) {
-    auto* app_word = word(*job, verb, about, (std::string{"assay job "} + verb + " JOB").c_str());
-    app_word->add_option("job", o.name)->required();
-    takes_reason(app_word, o);
-    does(app_word, o, [verb](const context& c, const chosen& o) {
-      return job_change(c, o.name, verb, o.reason);
-    });
-  }
+  auto* cancel_word = word(*job, "cancel", "Stop it and keep what is done", "assay job cancel JOB");
+  cancel_word->add_option("job", o.name)->required();
+  takes_reason(cancel_word, o);
+  does(cancel_word, o, [](const context& c, const chosen& o) {
+    return job_change(c, o.name, "cancel", o.reason);
+  });
 }
 
 void add_chat(CLI::App& app, chosen& o) {

@@ -235,8 +235,8 @@ void add_models(routing::snapshot_builder& to, const tables& t) {
   for (const auto& [id, row] : *t.models) {
     routing::model model{
       .id = id, .name = row.what.name, .version = row.what.version, .promises = row.what.promises};
-    if (const auto* policy = find(t.policies, row.what.evaluation_policy))
-      model.cost_ceiling_nano = policy->what.cost_ceiling_nano_per_unit;
+    if (auto policy = policy_of(t, row.what.evaluation_policy))
+      model.cost_ceiling_nano = policy->cost_ceiling_nano_per_unit;
     to.add(std::move(model));
   }
 }

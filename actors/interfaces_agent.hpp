@@ -1,0 +1,154 @@
+#pragma once
+// Who may say what to whom inside assay-agent. Every protocol of the agent is declared here and
+// nowhere else; assayd's are in actors/interfaces.hpp.
+//
+//   fabric thread --> UPLINK --order--> RUNTIME (one per replica) --deeds--> worker threads
+//                       ^  <--report---/     ^--------deed_done-----------------/
+//                       \---- stack and samples --- PROBE (one per family)
+//
+// Messages never leave the process, so they are plain structs and CAF is told not to serialise
+// them. What leaves the process is described in schema/fabric.capnp.
+
+#include "node-agent/runtime/life.hpp"
+#include "src/base/problem.hpp"
+#include "src/base/result.hpp"
+#include "src/wire/fabric_messages.hpp"
+
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/replies_to.hpp>
+#include <caf/typed_actor.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace assay::agent {
+
+// -- RUNTIME ----------------------------------------------------------------------------------
+
+/// Time to look at the replica. The RUNTIME sends it to itself.
+struct look_now {};
+
+/// A deed was done; from a worker thread.
+struct deed_done {
+  life::event what;
+  bool was_look = false;
+};
+
+/// The coordinator (or the agent's own end) wants the replica gone.
+struct stop_order {
+  std::string why;
+  std::chrono::milliseconds grace{};
+};
+
+/// The host's stack changed: what was reported about the replica is old.
+struct report_again {};
+
+/// A RUNTIME carries out the life of one replica and ends with it.
+using runtime_actor = caf::typed_actor<
+  caf::reacts_to<look_now>,
+  caf::reacts_to<deed_done>,
+  caf::reacts_to<stop_order>,
+  caf::reacts_to<report_again>>;
+
+// -- UPLINK -----------------------------------------------------------------------------------
+
+/// A session with a coordinator began; `link` numbers the agent's links.
+struct session_began {
+  std::size_t link = 0;
+  fabric::welcome welcome;
+};
+struct session_lost {
+  std::size_t link = 0;
+  std::string why;
+};
+
+/// A command, from the fabric's thread.
+struct coordinator_said {
+  fabric::coordinator_message message;
+};
+
+/// A replica that an earlier agent left running was found in its folder.
+struct replica_found {
+  std::string directory;
+};
+
+/// From `assay-agent adopt`.
+struct adopt_question {
+  fabric::adopt_offer offer;
+};
+struct adopt_answer {
+  std::optional<problem> refused; ///< Nothing: the coordinator was told.
+};
+
+/// Every replica is to end, because the agent ends and was told so.
+struct stop_all {};
+
+/// How the agent stands: /healthz, /metrics, and the end of `stop_all`.
+struct status_question {};
+struct status_answer {
+  std::size_t sessions = 0;
+  std::vector<fabric::replica_report> replicas;
+  std::vector<fabric::native_sample> samples;
+};
+
+using uplink_actor = caf::typed_actor<
+  // From the fabric's threads. Everything known is reported when a session begins.
+  caf::reacts_to<session_began>,
+  caf::reacts_to<session_lost>,
+  caf::reacts_to<coordinator_said>,
+  // From main, at the start.
+  caf::reacts_to<replica_found>,
+  // From a RUNTIME: its replica as it now is.
+  caf::reacts_to<fabric::replica_report>,
+  // From worker threads: how far a check of an artifact is.
+  caf::reacts_to<fabric::artifact_report>,
+  // From a PROBE: what the host has, and its figures.
+  caf::reacts_to<fabric::inventory>,
+  caf::reacts_to<fabric::native_samples>,
+  caf::replies_to<adopt_question>::with<adopt_answer>,
+  caf::replies_to<status_question>::with<status_answer>,
+  caf::reacts_to<stop_all>>;
+
+// -- PROBE ------------------------------------------------------------------------------------
+
+/// Time to ask the family. The PROBE sends it to itself.
+struct probe_now {};
+
+/// What the family answered; from a worker thread.
+struct family_sampled {
+  std::vector<fabric::native_sample> samples;
+};
+struct family_discovered {
+  fabric::inventory inventory;
+};
+
+/// A PROBE watches one device family, with a limit on how long it may take to answer.
+using probe_actor = caf::typed_actor<
+  caf::reacts_to<probe_now>,
+  caf::reacts_to<family_sampled>,
+  caf::reacts_to<family_discovered>>;
+
+} // namespace assay::agent
+
+#define ASSAY_IN_PROCESS(type) CAF_ALLOW_UNSAFE_MESSAGE_TYPE(assay::type)
+ASSAY_IN_PROCESS(agent::look_now)
+ASSAY_IN_PROCESS(agent::deed_done)
+ASSAY_IN_PROCESS(agent::stop_order)
+ASSAY_IN_PROCESS(agent::report_again)
+ASSAY_IN_PROCESS(agent::session_began)
+ASSAY_IN_PROCESS(agent::session_lost)
+ASSAY_IN_PROCESS(agent::coordinator_said)
+ASSAY_IN_PROCESS(agent::replica_found)
+ASSAY_IN_PROCESS(fabric::replica_report)
+ASSAY_IN_PROCESS(fabric::artifact_report)
+ASSAY_IN_PROCESS(fabric::inventory)
+ASSAY_IN_PROCESS(fabric::native_samples)
+ASSAY_IN_PROCESS(agent::adopt_question)
+ASSAY_IN_PROCESS(agent::adopt_answer)
+ASSAY_IN_PROCESS(agent::status_question)
+ASSAY_IN_PROCESS(agent::status_answer)
+ASSAY_IN_PROCESS(agent::stop_all)
+ASSAY_IN_PROCESS(agent::probe_now)
+ASSAY_IN_PROCESS(agent::family_sampled)
+ASSAY_IN_PROCESS(agent::family_discovered)
+#undef ASSAY_IN_PROCESS

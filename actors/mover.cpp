@@ -1,0 +1,241 @@
+#include "actors/mover.hpp"
+
+#include "src/base/limits.hpp"
+#include "src/base/log.hpp"
+#include "src/base/overloaded.hpp"
+#include "src/ledger/moving.hpp"
+
+namespace assay {
+
+namespace {
+
+const ledger::author itself{"MOVER", ledger::authentication::process};
+
+problem not_ready() {
+  return {problem_kind::unavailable, "the ledger's tables are not loaded yet", {}, "try again"};
+}
+
+} // namespace
+
+void mover_state::begin(mover_options options) {
+  options_ = std::move(options);
+  self_->delayed_send(self_, limits::mover_tick, tick{});
+}
+
+// -- what people ask for
+// -----------------------------------------------------------------------------------------
+
+void mover_state::promote(const assay::promote& what, promise answer) {
+  if (!tables_.tables) {
+    answer.deliver(move_answer{unexpected{not_ready()}});
+    return;
+  }
+  const auto* implementation = ledger::find(tables_.tables->implementations, what.implementation);
+  if (!implementation) {
+    answer.deliver(move_answer{unexpected{problem{
+      problem_kind::not_found,
+      "there is no implementation '" + what.implementation.value + "'",
+      {},
+      "assay get implementations lists them"}}});
+    return;
+  }
+  auto now = ledger::route_of(*tables_.tables, implementation->what.model);
+  auto plan = moves::plan_promotion(now, what.implementation, what.wanted);
+  if (!plan) {
+    answer.deliver(move_answer{unexpected{plan.error()}});
+    return;
+  }
+  start(*plan, what.author, what.reason, answer);
+}
+
+void mover_state::reverse(const assay::reverse& what, promise answer) {
+  const auto* row = tables_.tables ? ledger::find(tables_.tables->moves, what.move) : nullptr;
+  if (!row) {
+    answer.deliver(move_answer{unexpected{problem{
+      problem_kind::not_found,
+      "there is no move '" + what.move.value + "'",
+      {},
+      "assay get moves lists them"}}});
+    return;
+  }
+  if (moves::is_open(row->state)) {
+    wishes_[what.move] = moves::wish::abort;
+    answer.deliver(move_answer{what.move});
+    drive();
+    return;
+  }
+  auto now = ledger::route_of(*tables_.tables, row->plan.model);
+  auto plan = moves::plan_inverse(what.move, ledger::plan_of(row->plan), row->generation, now);
+  if (row->state != moves::state::committed)
+    plan = unexpected{problem{
+      problem_kind::refused,
+      "move '" + what.move.value + "' is " + std::string{moves::name(row->state)}
+        + "; it left nothing to undo",
+      {},
+      "only a committed move can be reversed"}};
+  if (!plan) {
+    answer.deliver(move_answer{unexpected{plan.error()}});
+    return;
+  }
+  start(*plan, what.author, what.reason, answer);
+}
+
+void mover_state::start(
+  const moves::plan& plan, const ledger::author& author, const std::string& reason, promise answer
+) {
+  auto id = move_id{"m-" + short_name(new_uuid7())};
+  record(
+    ledger::proposal_of(*tables_.tables, id, plan, reason),
+    author,
+    reason,
+    false,
+    [answer, id](std::optional<problem> why) mutable {
+      if (why)
+        answer.deliver(move_answer{unexpected{std::move(*why)}});
+      else
+        answer.deliver(move_answer{id});
+    }
+  );
+}
+
+// -- what changes
+// ------------------------------------------------------------------------------------------------
+
+void mover_state::learn(const tables_changed& what) {
+  tables_ = what;
+  // What was proposed is on record by now, or will be refused as late: harmless either way.
+  proposing_.clear();
+  std::erase_if(wishes_, [&](const auto& one) {
+    const auto* row = ledger::find(tables_.tables->moves, one.first);
+    return !row || !moves::is_open(row->state);
+  });
+  ask_routes();
+  drive();
+}
+
+void mover_state::learn(const pool_changed& what) {
+  views_[what.view->pool] = what.view;
+  drive();
+}
+
+void mover_state::pass() {
+  ask_routes();
+  propose_due();
+  drive();
+  self_->delayed_send(self_, limits::mover_tick, tick{});
+}
+
+void mover_state::ask_routes() {
+  self_->request(options_.ingress, limits::proposal_patience, routes_question{})
+    .then(
+      [this](const routes_answer& answer) {
+        if (answer.generations == acknowledged_)
+          return;
+        acknowledged_ = answer.generations;
+        drive();
+      },
+      [](const caf::error& why) {
+        // Asked again with the next tick; until then the last answer holds.
+        log::warn("ingress_did_not_say_its_routes", {{"why", caf::to_string(why)}});
+      }
+    );
+}
+
+// -- carrying on
+// -------------------------------------------------------------------------------------------------
+
+void mover_state::drive() {
+  if (!tables_.tables)
+    return;
+  // Held while we look: a proposal may be answered, and the tables replaced, before the loop ends.
+  auto tables = tables_.tables;
+  for (const auto& [id, row] : *tables->moves)
+    if (moves::is_open(row.state) && !proposing_.contains(id))
+      drive(row);
+}
+
+void mover_state::drive(const ledger::move_row& row) {
+  ledger::moving_world world{views_, acknowledged_, wishes_, wall_now()};
+  auto action =
+    moves::advance(ledger::open_move_of(row), ledger::observe(*tables_.tables, row, world));
+  const auto* due = std::get_if<moves::propose>(&action);
+  if (!due)
+    return;
+  auto id = row.plan.id;
+  proposing_.insert(id);
+  record(
+    ledger::record_of(*tables_.tables, row, *due, world),
+    itself,
+    due->why,
+    false,
+    [this, id](const std::optional<problem>& why) {
+      if (!why)
+        return;
+      proposing_.erase(id);
+      log::warn("move_event_refused", {{"move", id.value}, {"why", to_text(*why)}});
+    }
+  );
+}
+
+void mover_state::propose_due() {
+  if (!tables_.tables || proposing_due_)
+    return;
+  auto due = ledger::due_records(*tables_.tables, wall_now());
+  if (due.empty())
+    return;
+  proposing_due_ = true;
+  record(std::move(due.front()), itself, "time", true, [this](const std::optional<problem>& why) {
+    proposing_due_ = false;
+    if (why)
+      log::warn("due_record_refused", {{"why", to_text(*why)}});
+  });
+}
+
+void mover_state::record(
+  ledger::payload what,
+  const ledger::author& author,
+  const std::string& reason,
+  bool time_driven,
+  std::function<void(std::optional<problem>)> then
+) {
+  auto proposal =
+    ledger::make_record(std::move(what), author, {"move", reason}, ledger::trust::measured);
+  self_
+    ->request(options_.ledger, limits::proposal_patience, propose{std::move(proposal), time_driven})
+    .then(
+      [then](const proposed& done) {
+        then(done.answer ? std::optional<problem>{} : done.answer.error());
+      },
+      [then](const caf::error& why) {
+        then(problem{
+          problem_kind::unavailable,
+          "the ledger did not answer: " + caf::to_string(why),
+          {},
+          "try again"});
+      }
+    );
+}
+
+mover_actor::behavior_type
+mover_behavior(mover_actor::stateful_pointer<mover_state> self, mover_options options) {
+  self->state.begin(std::move(options));
+  auto promote_it = [self](const promote& what) {
+    auto answer = self->make_response_promise<move_answer>();
+    self->state.promote(what, answer);
+    return answer;
+  };
+  auto reverse_it = [self](const reverse& what) {
+    auto answer = self->make_response_promise<move_answer>();
+    self->state.reverse(what, answer);
+    return answer;
+  };
+  return {
+    promote_it,
+    reverse_it,
+    [self](const tables_changed& what) { self->state.learn(what); },
+    [self](const pool_changed& what) { self->state.learn(what); },
+    [self](tick) { self->state.pass(); },
+  };
+}
+
+} // namespace assay

@@ -1,0 +1,65 @@
+#pragma once
+// The MOVER carries open moves on: it looks at each (src/moves/advance.hpp), proposes the event
+// that is due, and looks again when the ledger, a pool or the ingress's routes changed. It
+// remembers nothing that the ledger does not hold, but what people asked for since it began.
+
+#include "actors/interfaces.hpp"
+#include "src/moves/advance.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+#include <caf/typed_response_promise.hpp>
+
+#include <map>
+#include <set>
+
+namespace assay {
+
+struct mover_options {
+  ledger_actor ledger;
+  ingress_actor ingress;
+};
+
+class mover_state {
+public:
+  static constexpr auto name = "mover";
+  using promise = caf::typed_response_promise<move_answer>;
+
+  explicit mover_state(mover_actor::pointer self) : self_{self} {}
+
+  void begin(mover_options options);
+  void promote(const assay::promote& what, promise answer);
+  void reverse(const assay::reverse& what, promise answer);
+  void learn(const tables_changed& what);
+  void learn(const pool_changed& what);
+  void pass();
+
+private:
+  void start(
+    const moves::plan& plan, const ledger::author& author, const std::string& reason, promise answer
+  );
+  void ask_routes();
+  void drive();
+  void drive(const ledger::move_row& row);
+  void propose_due();
+  void record(
+    ledger::payload what,
+    const ledger::author& author,
+    const std::string& reason,
+    bool time_driven,
+    std::function<void(std::optional<problem>)> then
+  );
+
+  mover_actor::pointer self_;
+  mover_options options_;
+  tables_changed tables_;
+  std::map<pool_id, std::shared_ptr<const pool::pool_view>> views_;
+  std::map<model_id, std::uint64_t> acknowledged_;
+  std::map<move_id, moves::wish> wishes_;
+  std::set<move_id> proposing_; ///< One proposal at a time for each move.
+  bool proposing_due_ = false;
+};
+
+mover_actor::behavior_type
+mover_behavior(mover_actor::stateful_pointer<mover_state> self, mover_options options);
+
+} // namespace assay

@@ -1,0 +1,22 @@
+#include "src/app/allow_list.hpp"
+
+namespace assay::app {
+
+std::vector<fabric::admitted> allow_list_of(const ledger::tables& t, wall_ms now) {
+  std::vector<fabric::admitted> allowed;
+  for (const auto& [name, row] : *t.identities) {
+    auto key = fabric::parse_public_key(row.identity.curve_public);
+    auto is_agent = row.identity.role == ledger::identity_role::host
+                    || row.identity.role == ledger::identity_role::job_agent;
+    if (key && is_agent && !row.revoked)
+      allowed.push_back({*key, host_id{name}, fabric::role::agent});
+  }
+  for (const auto& [id, row] : *t.tokens) {
+    auto key = fabric::parse_public_key(id);
+    if (key && row.used_by.empty() && now < row.token.expires_at)
+      allowed.push_back({*key, {}, fabric::role::joiner});
+  }
+  return allowed;
+}
+
+} // namespace assay::app

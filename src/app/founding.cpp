@@ -1,0 +1,137 @@
+#include "src/app/founding.hpp"
+
+#include "src/app/proposing.hpp"
+#include "src/base/check.hpp"
+#include "src/store/private_files.hpp"
+
+#include <openssl/rand.h>
+
+namespace assay::app {
+
+namespace {
+
+constexpr auto evaluator = "assay-evaluator";
+constexpr auto dispatcher = "assay-dispatcher";
+constexpr auto internal_project = "assay";
+constexpr auto member_name = "local";
+
+const ledger::author self{"assayd", ledger::authentication::process};
+
+result<std::string, problem> load_or_make(const std::filesystem::path& path) {
+  if (std::filesystem::exists(path))
+    return store::read_private_file(path);
+  auto secret = new_key_secret();
+  if (auto written = store::write_private_file(path, secret); !written)
+    return unexpected{written.error()};
+  return secret;
+}
+
+result<void, problem> put(store::ledger_engine& engine, ledger::payload what, std::string why) {
+  auto done =
+    propose_now(engine, ledger::make_record(std::move(what), self, {"founding", std::move(why)}));
+  if (!done)
+    return unexpected{done.error()};
+  return {};
+}
+
+/// Issues the key unless this very secret is on record.
+result<void, problem> issue(
+  store::ledger_engine& engine,
+  const ledger::tables& t,
+  const char* name,
+  contract::traffic_class traffic,
+  const std::string& secret
+) {
+  auto hash = sha256(secret);
+  const auto* row = ledger::find(t.keys, key_id{name});
+  if (row && !row->revoked && row->issued.secret == hash)
+    return {};
+  return put(
+    engine,
+    ledger::key_issued{
+      .key = key_id{name},
+      .secret = hash,
+      .internal = true,
+      .project = project_id{internal_project},
+      .traffic = traffic,
+    },
+    "assayd's own errands"
+  );
+}
+
+} // namespace
+
+std::string new_key_secret() {
+  constexpr std::string_view alphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  std::array<unsigned char, 43> chance{};
+  check(RAND_bytes(chance.data(), static_cast<int>(chance.size())) == 1, "RAND_bytes");
+  std::string text = "assay-";
+  for (auto byte : chance)
+    text += alphabet[byte & 63];
+  return text;
+}
+
+result<own_secrets, problem> load_secrets(const store::data_directory& directory) {
+  auto signing = store::load_or_make_signing_seed(directory.keys() / "signing.secret");
+  if (!signing)
+    return unexpected{signing.error()};
+  auto curve = fabric::read_or_make_key_pair(directory.keys(), "coordinator");
+  if (!curve)
+    return unexpected{curve.error()};
+  auto evaluator_key = load_or_make(directory.keys() / "evaluator.secret");
+  if (!evaluator_key)
+    return unexpected{evaluator_key.error()};
+  auto dispatcher_key = load_or_make(directory.keys() / "dispatcher.secret");
+  if (!dispatcher_key)
+    return unexpected{dispatcher_key.error()};
+  return own_secrets{*signing, *curve, *evaluator_key, *dispatcher_key};
+}
+
+result<void, problem> found_cluster(store::ledger_engine& engine, const own_secrets& secrets) {
+  auto read = read_now(engine);
+  if (!read)
+    return unexpected{read.error()};
+  const auto& t = *read->tables;
+  if (!t.head.cluster)
+    if (auto done = put(engine, ledger::cluster_created{new_uuid7(), "standalone"}, "first start");
+        !done)
+      return done;
+  if (t.head.members.empty()) {
+    ledger::member me{
+      .id = 1,
+      .name = member_name,
+      .address = "local",
+      .signing_public = ledger::to_text(ledger::signing_key{secrets.signing}.public_part())};
+    if (auto done = put(engine, ledger::membership{{me}}, "first start"); !done)
+      return done;
+  }
+  if (auto done =
+        issue(engine, t, evaluator, contract::traffic_class::evaluation, secrets.evaluator_key);
+      !done)
+    return done;
+  return issue(engine, t, dispatcher, contract::traffic_class::batch, secrets.dispatcher_key);
+}
+
+result<void, problem>
+admit_host(store::ledger_engine& engine, const std::string& host, const fabric::public_key& key) {
+  auto read = read_now(engine);
+  if (!read)
+    return unexpected{read.error()};
+  auto text = fabric::to_text(key);
+  const auto* row = ledger::find(read->tables->identities, host);
+  if (row && !row->revoked && row->identity.curve_public == text)
+    return {};
+  return put(
+    engine,
+    ledger::identity_added{
+      .name = host,
+      .role = ledger::identity_role::host,
+      .curve_public = text,
+      .pool = {},
+      .token = {}},
+    "the standalone's own agent"
+  );
+}
+
+} // namespace assay::app

@@ -1,0 +1,201 @@
+#include "src/ledger/moving.hpp"
+
+#include "src/ledger/status.hpp"
+#include "src/qualification/drift.hpp"
+#include "src/qualification/expiry.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace assay::ledger {
+
+namespace {
+
+constexpr std::uint8_t artifact_gate = 2;
+constexpr std::uint8_t evaluation_gate = 5;
+
+bool is_usable(const tables& t, const catalog::implementation& i, wall_ms now) {
+  auto approved = is_artifact_approved(t, i.artifact) || waiver_of(t, i.id, artifact_gate, now);
+  auto qualified = current_qualification(t, i.id, now) || waiver_of(t, i.id, evaluation_gate, now);
+  return approved && qualified;
+}
+
+/// A replica that takes traffic, on a stack that the implementation is qualified for (or waived).
+bool is_ready(const tables& t, const implementation_id& id, const moving_world& world) {
+  const auto* qualification = current_qualification(t, id, world.now);
+  auto waived = waiver_of(t, id, evaluation_gate, world.now) != nullptr;
+  for (const auto& [name, view] : world.pools)
+    for (const auto& replica : view->replicas)
+      if (replica.implementation == id && replica.takes_traffic
+          && (waived
+              || (qualification
+                  && qualification::is_member(replica.fingerprint, qualification->fingerprints))))
+        return true;
+  return false;
+}
+
+std::vector<qualification_id>
+qualifications_of(const tables& t, const moves::vectors& carried, wall_ms now) {
+  std::vector<qualification_id> ids;
+  for (const auto& id : moves::carriers(carried))
+    if (const auto* row = current_qualification(t, id, now))
+      ids.push_back(row->id);
+  return ids;
+}
+
+std::vector<std::string> waivers_of(const tables& t, const moves::vectors& carried, wall_ms now) {
+  std::vector<std::string> ids;
+  for (const auto& id : moves::carriers(carried))
+    for (auto gate : {artifact_gate, evaluation_gate})
+      if (const auto* row = waiver_of(t, id, gate, now);
+          row && std::ranges::find(ids, row->waiver.id) == ids.end())
+        ids.push_back(row->waiver.id);
+  return ids;
+}
+
+std::uint64_t acknowledged_of(const moving_world& world, const model_id& model) {
+  auto at = world.acknowledged.find(model);
+  return at == world.acknowledged.end() ? 0 : at->second;
+}
+
+observation observation_of(const move_proposed& plan) {
+  // Without guards nothing was observed, and the record says that.
+  return plan.guards.empty() ? observation::none : observation::no_data;
+}
+
+} // namespace
+
+moves::route route_of(const tables& t, const model_id& model) {
+  const auto* row = find(t.routes, model);
+  return row ? row->route : moves::route{model, 0, {}};
+}
+
+move_proposed
+proposal_of(const tables& t, const move_id& id, const moves::plan& plan, const std::string& cause) {
+  move_proposed p{
+    .id = id,
+    .model = plan.model,
+    .expected_generation = plan.expected_generation,
+    .before = plan.before,
+    .after = plan.after,
+    .steps = {{plan.after, static_cast<std::uint64_t>(plan.hold.count())}},
+    .inverse = {},
+    .policy = {},
+    .guards = {},
+    .inverse_of = plan.inverse_of,
+    .cause = cause,
+  };
+  p.inverse.irreversible = !plan.inverse.reversible;
+  p.inverse.note = plan.inverse.irreversible_because;
+  if (!plan.inverse.targets.empty()) {
+    p.inverse.target = plan.inverse.targets.front();
+    p.inverse.fallback.assign(plan.inverse.targets.begin() + 1, plan.inverse.targets.end());
+  }
+  if (const auto* model = find(t.models, plan.model))
+    if (const auto* policy = find(t.policies, model->what.evaluation_policy))
+      p.policy = policy->record;
+  return p;
+}
+
+moves::plan plan_of(const move_proposed& p) {
+  moves::plan plan{
+    .model = p.model,
+    .expected_generation = p.expected_generation,
+    .before = p.before,
+    .after = p.after,
+    .inverse = {},
+    .inverse_of = p.inverse_of,
+    .hold = std::chrono::milliseconds{p.steps.empty() ? 0 : p.steps.front().hold_ms},
+    .guarded = !p.guards.empty(),
+  };
+  plan.inverse.targets = {p.inverse.target};
+  plan.inverse.targets.insert(
+    plan.inverse.targets.end(), p.inverse.fallback.begin(), p.inverse.fallback.end()
+  );
+  plan.inverse.reversible = !p.inverse.irreversible;
+  plan.inverse.irreversible_because = p.inverse.note;
+  return plan;
+}
+
+std::vector<implementation_id> usable_for(const tables& t, const model_id& model, wall_ms now) {
+  std::vector<implementation_id> usable;
+  for (const auto& [id, row] : *t.implementations)
+    if (row.what.model == model && is_usable(t, row.what, now))
+      usable.push_back(id);
+  return usable;
+}
+
+moves::open_move open_move_of(const move_row& row) {
+  return {
+    .id = row.plan.id,
+    .plan = plan_of(row.plan),
+    .state = row.state,
+    .entered_at = row.changed_at,
+    .generation = row.generation,
+    .targets_tried =
+      row.state == moves::state::reverting && row.generation > 0
+        ? static_cast<std::uint32_t>(row.generation - row.plan.expected_generation - row.steps_done)
+        : 0,
+  };
+}
+
+moves::observed observe(const tables& t, const move_row& row, const moving_world& world) {
+  moves::observed seen{
+    .now = world.now,
+    .current = route_of(t, row.plan.model),
+    .usable = usable_for(t, row.plan.model, world.now),
+    .ready = {},
+    .acknowledged = acknowledged_of(world, row.plan.model),
+  };
+  for (const auto& id : seen.usable)
+    if (is_ready(t, id, world))
+      seen.ready.push_back(id);
+  if (auto wish = world.wishes.find(row.plan.id); wish != world.wishes.end())
+    seen.asked = wish->second;
+  return seen;
+}
+
+payload record_of(
+  const tables& t, const move_row& row, const moves::propose& what, const moving_world& world
+) {
+  const auto& id = row.plan.id;
+  switch (what.what) {
+  case moves::event::authorise:
+    return move_authorised{
+      id,
+      qualifications_of(t, row.plan.after, world.now),
+      waivers_of(t, row.plan.after, world.now)};
+  case moves::event::stage:
+  case moves::event::acked:
+  case moves::event::revert_acked:
+    return move_acked{id, what.what, {{"ingress", acknowledged_of(world, row.plan.model)}}};
+  case moves::event::step:
+  case moves::event::retarget:
+  case moves::event::manual_vector:
+    return move_route_changed{
+      .id = id,
+      .event = what.what,
+      .step = row.steps_done,
+      .generation = what.expected_generation + 1,
+      .carried = what.carry.value_or(moves::vectors{}),
+      .guards = observation_of(row.plan),
+      .detail = what.why,
+    };
+  default:
+    return move_changed{id, what.what, observation_of(row.plan), what.why};
+  }
+}
+
+std::vector<payload> due_records(const tables& t, wall_ms now) {
+  std::vector<payload> due;
+  for (const auto& [id, row] : *t.qualifications) {
+    auto holds =
+      row.state == qualification::state::qualified || row.state == qualification::state::suspended;
+    if (holds && qualification::is_expired(now, row.expires_at))
+      due.push_back(qualification_changed{id, qualification::event::expire, {}, "its time is over"}
+      );
+  }
+  return due;
+}
+
+} // namespace assay::ledger

@@ -1,0 +1,42 @@
+#pragma once
+// Between the ledger's rows of jobs and what src/jobs decides about them. Pure.
+
+#include "src/jobs/checkpoint.hpp"
+#include "src/jobs/job.hpp"
+#include "src/jobs/order.hpp"
+#include "src/ledger/tables.hpp"
+#include "src/pool/view.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace assay::ledger {
+
+jobs::spec spec_of(const job_row& row);
+
+/// Stored checkpoints in order, as `runner::resume` wants them.
+std::vector<jobs::checkpoint> stored_checkpoints(const tables& t, const job_id& job);
+
+job_checkpoint entry_of(const job_id& job, const jobs::checkpoint& c, const digest& blob);
+
+/// Jobs that have not ended, for `jobs::order`.
+std::vector<jobs::waiting_job> waiting_jobs(const tables& t);
+
+/// How the job ended: what is stored counts, whatever its runner believed.
+job_ended end_of(const tables& t, const job_id& job, jobs::event what, const std::string& why);
+
+/// Slots that may serve batch of this model, and what interactive traffic uses of them.
+/// `batch_in_flight` are our own requests, which the views count too.
+jobs::slots_seen slots_for(
+  const tables& t,
+  const std::map<pool_id, std::shared_ptr<const pool::pool_view>>& pools,
+  const model_id& model,
+  std::uint32_t batch_in_flight
+);
+
+/// The route or the implementation that a batch request of this model would meet: nothing, and a
+/// sentence why, when none may carry batch.
+std::string why_no_batch(const tables& t, const model_id& model, wall_ms now);
+
+} // namespace assay::ledger
