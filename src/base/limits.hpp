@@ -54,6 +54,8 @@ inline constexpr std::uint32_t map_use_percent = 70; ///< Above it proposals are
 inline constexpr auto clock_jump = 5s;               ///< Wall against boot time, single voter.
 inline constexpr auto proposal_patience = 10s;       ///< Until an actor takes a proposal for lost.
 inline constexpr auto mover_tick = 1s;
+inline constexpr auto dispatcher_tick = 500ms;
+inline constexpr auto job_queue_tick = 250ms;
 
 // -- fabric -----------------------------------------------------------------------------------
 inline constexpr std::size_t message_bytes = 1 << 20;
@@ -144,6 +146,7 @@ inline constexpr auto sample_every = 1s;          ///< Native telemetry.
 inline constexpr auto sample_patience = 5s;       ///< A family that does not answer is stale.
 inline constexpr std::size_t agent_workers = 4;   ///< Threads for probes, checks and launches.
 inline constexpr std::size_t replicas_per_host = 256;
+inline constexpr std::size_t ended_replicas_kept = 32; ///< Folders with the logs of ended replicas.
 inline constexpr auto start_unheard = 10s; ///< A start or stop that no report followed is repeated.
 inline constexpr auto host_settles = 1s; ///< After an agent came: for its replicas to be reported.
 inline constexpr auto replica_confirm = 5s; ///< After its agent came back, to be reported again.

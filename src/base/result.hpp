@@ -42,6 +42,7 @@ public:
     check(has_value(), "result::value() of a failure");
     return std::get<0>(std::move(state_));
   }
+  T value_or(T otherwise) const { return has_value() ? value() : std::move(otherwise); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }

@@ -78,15 +78,14 @@ std::vector<jobs::waiting_job> waiting_jobs(const tables& t) {
   return waiting;
 }
 
-job_ended end_of(const tables& t, const job_id& job, jobs::event what, const std::string& why) {
+job_ended
+end_of(const job_id& job, jobs::event what, const std::string& why, const jobs::progress& done) {
   job_ended ended{.id = job, .detail = why};
   ended.end = what == jobs::event::finish   ? job_end::finished
               : what == jobs::event::cancel ? job_end::cancelled
                                             : job_end::failed;
-  for (const auto& c : checkpoints_of(t, job)) {
-    ended.succeeded += c.succeeded;
-    ended.failed += c.failed;
-  }
+  ended.succeeded = done.good;
+  ended.failed = done.next_item - done.good;
   return ended;
 }
 

@@ -23,8 +23,9 @@ job_checkpoint entry_of(const job_id& job, const jobs::checkpoint& c, const dige
 /// Jobs that have not ended, for `jobs::order`.
 std::vector<jobs::waiting_job> waiting_jobs(const tables& t);
 
-/// How the job ended: what is stored counts, whatever its runner believed.
-job_ended end_of(const tables& t, const job_id& job, jobs::event what, const std::string& why);
+/// How the job ended, and what it left.
+job_ended
+end_of(const job_id& job, jobs::event what, const std::string& why, const jobs::progress& done);
 
 /// Slots that may serve batch of this model, and what interactive traffic uses of them.
 /// `batch_in_flight` are our own requests, which the views count too.

@@ -1,0 +1,112 @@
+#include "actors/job_queue.hpp"
+
+#include "src/base/limits.hpp"
+#include "src/ledger/working.hpp"
+
+#include <set>
+
+namespace assay {
+
+void job_queue_state::begin(job_queue_options options) {
+  options_ = std::move(options);
+  self_->delayed_send(self_, limits::job_queue_tick, tick{});
+}
+
+job_wish_answer job_queue_state::take(const job_wish& what) {
+  const auto* row = tables_.tables ? ledger::find(tables_.tables->jobs, what.job) : nullptr;
+  if (!row)
+    return {unexpected{problem{
+      problem_kind::not_found,
+      "there is no job '" + what.job.value + "'",
+      {},
+      "assay queue lists them"}}};
+  if (row->ended)
+    return {unexpected{problem{
+      problem_kind::refused,
+      "job '" + what.job.value + "' is " + std::string{ledger::name(row->ended->end)} + " already",
+      {},
+      "its results stay: assay job results " + what.job.value}}};
+  self_->send(options_.dispatcher, wind_up_job{what.job, what.what, what.why});
+  return {jobs::state::running};
+}
+
+job_answer job_queue_state::answer(const job_question& what) const {
+  auto window = windows_.find(what.job);
+  auto runs = window != windows_.end() && window->second > 0;
+  auto why = why_.find(what.job);
+  return {
+    runs ? jobs::state::running : jobs::state::queued,
+    why == why_.end() ? std::string{} : why->second};
+}
+
+void job_queue_state::learn(const tables_changed& what) {
+  tables_ = what;
+  plan();
+}
+
+void job_queue_state::learn(const pool_changed& what) {
+  views_[what.view->pool] = what.view;
+}
+
+void job_queue_state::pass() {
+  plan();
+  self_->delayed_send(self_, limits::job_queue_tick, tick{});
+}
+
+/// The first job of each model in the order of the queue runs; the others wait and know why.
+void job_queue_state::plan() {
+  if (!tables_.tables)
+    return;
+  const auto& t = *tables_.tables;
+  auto now = wall_now();
+  auto waiting = ledger::waiting_jobs(t);
+  for (const auto& job : waiting) {
+    auto& left = left_.try_emplace(job.id, job.items_left).first->second;
+    if (job.items_left < left)
+      used_.add(job.project, left - job.items_left, now);
+    left = job.items_left;
+  }
+  std::map<job_id, std::uint32_t> windows;
+  std::set<model_id> taken;
+  why_.clear();
+  for (const auto& placed : jobs::order(waiting, used_, now)) {
+    const auto& row = t.jobs->at(placed.id);
+    const auto& model = row.job.model;
+    if (!taken.insert(model).second) {
+      why_[placed.id] = placed.why;
+      continue;
+    }
+    auto before = windows_.find(placed.id);
+    auto seen = ledger::slots_for(t, views_, model, before == windows_.end() ? 0 : before->second);
+    auto window = jobs::batch_window(seen);
+    if (window == 0) {
+      auto why = ledger::why_no_batch(t, model, now);
+      why_[placed.id] = !why.empty()      ? why
+                        : seen.slots == 0 ? "no replica takes batch of '" + model.value + "' now"
+                                          : "interactive traffic comes first";
+    }
+    windows[placed.id] = window;
+    self_->send(options_.dispatcher, run_job{ledger::spec_of(row), window});
+  }
+  // Another job took the place of these.
+  for (const auto& [id, window] : windows_)
+    if (!windows.contains(id) && t.jobs->contains(id) && !t.jobs->at(id).ended && window > 0)
+      self_->send(options_.dispatcher, run_job{ledger::spec_of(t.jobs->at(id)), 0});
+  windows_ = std::move(windows);
+  std::erase_if(left_, [&](const auto& one) { return t.jobs->at(one.first).ended.has_value(); });
+}
+
+job_queue_actor::behavior_type job_queue_behavior(
+  job_queue_actor::stateful_pointer<job_queue_state> self, job_queue_options options
+) {
+  self->state.begin(std::move(options));
+  return {
+    [self](const job_wish& what) { return self->state.take(what); },
+    [self](const job_question& what) { return self->state.answer(what); },
+    [self](const tables_changed& what) { self->state.learn(what); },
+    [self](const pool_changed& what) { self->state.learn(what); },
+    [self](tick) { self->state.pass(); },
+  };
+}
+
+} // namespace assay
