@@ -155,11 +155,15 @@ void dispatcher_state::propose_checkpoint(
     );
 }
 
-/// What is stored when the record is made is the outcome; the tables hold every checkpoint that was
-/// answered.
-void dispatcher_state::end(const job_id& id, jobs::event what, const std::string& why) {
+/// `done` is what the runner knows to be stored: newer than the tables, which are published a
+/// moment later.
+void dispatcher_state::end(
+  const job_id& id, jobs::event what, const std::string& why, std::optional<jobs::progress> done
+) {
   if (!tables_.tables)
     return;
+  if (!done)
+    done = jobs::progress_of(ledger::stored_checkpoints(*tables_.tables, id)).value_or({});
   auto& work = works_[id];
   if (std::exchange(work.ending, true))
     return;
