@@ -82,6 +82,9 @@ void coordinator::on(const host_lost& e) {
   if (!is_current(e.host, e.session))
     return;
   hosts_[e.host].connected = false;
+  for (auto& [generation, r] : replicas_)
+    if (r.host == e.host)
+      r.fenced = true;
   changed_ = true;
 }
 
@@ -132,8 +135,9 @@ void coordinator::hear(replica_state& r, const replica_reported& e) {
   }
   auto was_traffic = takes_traffic(r);
   changed_ = changed_ || r.phase != e.phase || r.address != e.address || r.reason != e.reason
-             || r.fingerprint != e.fingerprint || r.confirm_by;
+             || r.fingerprint != e.fingerprint || r.confirm_by || r.fenced;
   r.confirm_by = {};
+  r.fenced = false;
   r.session = e.session;
   r.phase = e.phase;
   r.secret = e.secret;

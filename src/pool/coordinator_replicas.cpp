@@ -12,13 +12,16 @@ bool coordinator::has_settled(const host_state& h) const {
   if (!h.last.running)
     return now_ >= h.settled_at;
   return std::all_of(h.last.running->begin(), h.last.running->end(), [&](auto generation) {
-    return replicas_.contains(generation) || now_ >= h.settled_at + limits::replica_confirm;
+    auto r = replicas_.find(generation);
+    auto is_met = r != replicas_.end() && !r->second.fenced;
+    return is_met || now_ >= h.settled_at + limits::replica_confirm;
   });
 }
 
 bool coordinator::is_live(const replica_state& r) const {
   auto h = hosts_.find(r.host);
-  return !r.leaving && h != hosts_.end() && h->second.connected && r.phase < phase::draining;
+  return !r.leaving && !r.fenced && h != hosts_.end() && h->second.connected
+         && r.phase < phase::draining;
 }
 
 bool coordinator::takes_traffic(const replica_state& r) const {
