@@ -55,6 +55,9 @@ inline constexpr auto clock_jump = 5s;               ///< Wall against boot time
 inline constexpr auto proposal_patience = 10s;       ///< Until an actor takes a proposal for lost.
 inline constexpr auto mover_tick = 1s;
 inline constexpr auto dispatcher_tick = 500ms;
+inline constexpr std::size_t evaluation_threads = 4; ///< Asks in flight, all runs together.
+inline constexpr std::size_t dispatch_threads = 32;  ///< Items of jobs in flight, all jobs together.
+inline constexpr std::size_t blob_threads = 2;
 inline constexpr auto job_queue_tick = 250ms;
 
 // -- fabric -----------------------------------------------------------------------------------
@@ -141,7 +144,6 @@ inline constexpr auto crash_forgotten =
   60s; ///< Served so long, a replica's failures count no more.
 inline constexpr auto observe_every = 500ms;      ///< A death is seen within a second.
 inline constexpr auto suspicion = 60s;            ///< A replica that stays suspect is stopped.
-inline constexpr std::uint32_t live_failures = 3; ///< Bad looks in a row before it is suspect.
 inline constexpr auto sample_every = 1s;          ///< Native telemetry.
 inline constexpr auto sample_patience = 5s;       ///< A family that does not answer is stale.
 inline constexpr std::size_t agent_workers = 4;   ///< Threads for probes, checks and launches.

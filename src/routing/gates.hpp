@@ -89,6 +89,7 @@ struct question {
   const routing::caller& caller;
   const contract::shape& shape;
   std::span<const pool::endpoint_key> tried; ///< Endpoints that already failed this request.
+  const digest* fingerprint = nullptr;       ///< Evaluation: only endpoints on this stack.
   steady_time now{};
   wall_ms wall{};
 };

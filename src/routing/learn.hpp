@@ -50,9 +50,9 @@ void learn(rates& r, const lesson& l, steady_time now);
 /// What the rates predict for a request. `known` false: nothing was ever learnt, and `seconds` is
 /// without meaning.
 struct prediction {
-  double seconds = 0;
-  bool known = false;
-  bool stale = false;
+  double seconds;
+  bool known;
+  bool stale;
 };
 
 struct work {

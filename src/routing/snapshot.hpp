@@ -109,6 +109,7 @@ struct implementation {
   implementation_id id;
   pool_id pool;
   std::uint32_t model = none;
+  std::string served_name; ///< What its replicas call the model; empty: the model's name.
 
   // Gate 1. Features that it offers; the model's contract lists what callers may use.
   contract::task task = contract::task::chat;
@@ -139,9 +140,12 @@ struct implementation {
   std::vector<waiver> waivers;
   bool compatibility = false; ///< Its pool is the home of unproven shapes.
 
-  // Set by the builder: its endpoints, which stand side by side.
+  // Set by the builder. Its endpoints stand side by side.
   std::uint32_t first_endpoint = 0;
   std::uint32_t endpoints = 0;
+  std::uint32_t serving = 0;           ///< Endpoints that take traffic,
+  std::uint32_t serving_qualified = 0; ///< and of those, on a qualified stack.
+  std::uint16_t position = 0;          ///< In `model::implementations`.
 };
 
 enum class route_policy : std::uint8_t { fixed, latency, cost };
@@ -155,7 +159,7 @@ struct share {
   bool hard = false; ///< Never past the ceiling, even when the others are out.
 };
 
-struct route {
+struct model_route {
   std::uint64_t generation = 0; ///< Grows with each change of the route.
   route_policy policy = route_policy::cost;
   bool sticky = true; ///< A caller's conversation stays on its side of a split.
@@ -168,13 +172,15 @@ struct model {
   std::string name;
   std::uint32_t version = 1;
   contract::service_contract promises;
-  std::optional<std::uint64_t> cost_ceiling_nano; ///< From the policy; none: gate 7 passes.
-  std::array<std::optional<route>, 4> routes;     ///< By traffic class.
+  std::optional<std::uint64_t> cost_ceiling_nano;   ///< From the policy; none: gate 7 passes.
+  std::array<std::optional<model_route>, 4> routes; ///< By traffic class.
 
-  std::vector<std::uint32_t> implementations; ///< Set by the builder.
+  // Set by the builder.
+  std::vector<std::uint32_t> implementations;
+  std::uint64_t salt = 0; ///< So that sticky callers are not on the same side for every model.
 
   /// Batch and shadow fall back to the interactive route.
-  const route* route_for(contract::traffic_class c) const;
+  const model_route* route_for(contract::traffic_class c) const;
 };
 
 struct key {
@@ -279,7 +285,7 @@ public:
   bool add_route(
     const model_id& of,
     contract::traffic_class traffic,
-    route r,
+    model_route r,
     const std::vector<named_share>& shares,
     bool names_version = true
   );
@@ -303,8 +309,8 @@ private:
   std::size_t left_out_ = 0;
   routing_snapshot made_;
   std::vector<pending_endpoint> endpoints_;
-  std::unordered_map<std::string, std::uint32_t> model_by_id_;
-  std::unordered_map<std::string, std::uint32_t> named_by_route_;
+  routing_snapshot::text_index model_by_id_;
+  routing_snapshot::text_index named_by_route_;
 };
 
 } // namespace assay::routing

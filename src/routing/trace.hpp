@@ -9,8 +9,8 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
-#include <vector>
 
 namespace assay::routing {
 
@@ -94,7 +94,7 @@ public:
 private:
   std::size_t capacity_;
   std::uint64_t pushed_ = 0;
-  std::vector<entry> entries_; ///< Grows up to the capacity, then wraps.
+  std::deque<entry> entries_; ///< Grows up to the capacity, then wraps.
 };
 
 } // namespace assay::routing
