@@ -37,6 +37,7 @@ struct ingress_limits {
   std::chrono::milliseconds write_stall = limits::write_stall_timeout;
   std::chrono::milliseconds queue_wait = limits::queue_wait;
   std::chrono::milliseconds upstream_idle = limits::upstream_idle;
+  std::chrono::milliseconds keepalive = limits::keepalive_comment;
   std::size_t body_bytes = limits::body_bytes;
   std::size_t bodies_bytes = limits::bodies_bytes; ///< All threads together.
   std::size_t connections = limits::connections;   ///< All threads together.

@@ -1,0 +1,381 @@
+#include "src/http/connection.hpp"
+
+#include "src/http/exchange.hpp"
+
+#include <boost/asio/buffer.hpp>
+
+#include <cstring>
+
+namespace assay::http {
+
+namespace {
+
+/// Room behind a request in which the next one's first bytes, or the client's end, are awaited.
+constexpr std::size_t ahead_bytes = 4'096;
+
+steady_time now() {
+  return std::chrono::steady_clock::now();
+}
+
+} // namespace
+
+connection::connection(lane& owner, tcp_socket socket, std::string peer)
+  : lane_{owner}, socket_{std::move(socket)}, peer_{std::move(peer)},
+    buffer_{std::make_unique_for_overwrite<char[]>(limits::client_buffer_bytes)},
+    size_{limits::client_buffer_bytes} {
+  count(lane_.common().open);
+}
+
+connection::~connection() {
+  lane_.common().open.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void connection::start(std::shared_ptr<connection> c) {
+  c->lane_.joined(*c);
+  run(std::move(c));
+}
+
+detached connection::run(std::shared_ptr<connection> c) {
+  co_await c->serve();
+  c->closed_ = true;
+  close_quietly(c->socket_); // A posted read keeps the object until it has ended.
+  c->lane_.left(*c);
+}
+
+task<void> connection::serve() {
+  for (;;) {
+    bool has_head = co_await read_head();
+    if (!has_head)
+      break;
+    busy_ = true;
+    exchange e{*this};
+    bool keeps = co_await e.run();
+    busy_ = false;
+    if (!keeps) {
+      co_await linger();
+      break;
+    }
+    next_request(e.request_bytes());
+    if (draining())
+      break;
+  }
+}
+
+task<bool> connection::read_head() {
+  reader_.reset();
+  enter(wait::request);
+  for (;;) {
+    if (end_ > begin_) {
+      if (waits_for_ == wait::request)
+        enter(wait::head);
+      auto got = reader_.read(bytes());
+      if (got == reading::complete)
+        co_return true;
+      if (got == reading::failed) {
+        co_await refuse_head({reader_.failure(), std::string{reader_.why()}, {}, 0, {}});
+        co_return false;
+      }
+    }
+    if (gone_)
+      co_return false;
+    co_await more();
+    if (take_late()) {
+      if (end_ > begin_)
+        co_await refuse_head(
+          {contract::failure::request_timeout, "the request head did not arrive in time", {}, 0, {}}
+        );
+      co_return false;
+    }
+  }
+}
+
+task<void> connection::refuse_head(refusal r) {
+  count(lane_.common().refused);
+  auto text = write_refusal(r, {{}, false, 1});
+  bool sent = co_await send(text);
+  if (sent)
+    co_await linger();
+}
+
+/// Reads on for a little after a refusal that leaves part of the request unread: closing at once
+/// would reset the connection, and the client might never see the answer.
+task<void> connection::linger() {
+  if (gone_)
+    co_return;
+  error_code ignored;
+  socket_.shutdown(tcp_socket::shutdown_send, ignored);
+  enter(wait::linger);
+  std::size_t drained = 0;
+  while (!gone_ && !late_ && drained < limits::linger_bytes) {
+    if (!reading_)
+      begin_ = end_ = 0;
+    auto before = end_;
+    co_await more();
+    drained += end_ - before;
+  }
+}
+
+void connection::next_request(std::size_t used) {
+  begin_ += used;
+  if (begin_ == end_ && !reading_)
+    begin_ = end_ = 0;
+  // A large head made the buffer grow; an idle connection does not keep that.
+  if (begin_ == end_ && !reading_ && size_ > limits::client_buffer_bytes) {
+    buffer_ = std::make_unique_for_overwrite<char[]>(limits::client_buffer_bytes);
+    size_ = limits::client_buffer_bytes;
+  }
+}
+
+void connection::make_room(std::size_t size) {
+  auto wanted = std::max(size, end_ - begin_) + ahead_bytes;
+  if (reading_ || size_ - begin_ >= wanted)
+    return;
+  auto held = end_ - begin_;
+  if (wanted <= size_) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, held);
+  } else {
+    auto larger = std::max(wanted, size_ * 2);
+    auto grown = std::make_unique_for_overwrite<char[]>(larger);
+    std::memcpy(grown.get(), buffer_.get() + begin_, held);
+    buffer_ = std::move(grown);
+    size_ = larger;
+  }
+  begin_ = 0;
+  end_ = held;
+}
+
+void connection::discard(std::size_t from, std::size_t size) {
+  check(!reading_, "bytes are moved while a read is posted behind them");
+  auto* at = buffer_.get() + begin_ + from;
+  std::memmove(at, at + size, end_ - begin_ - from - size);
+  end_ -= size;
+}
+
+void connection::watch() {
+  if (reading_ || gone_ || end_ == size_)
+    return;
+  post_read(buffer_.get() + end_, size_ - end_, false);
+}
+
+connection::pause connection::more() {
+  make_room(0);
+  watch();
+  return {*this};
+}
+
+connection::pause connection::more(char* into, std::size_t size) {
+  if (!reading_ && !gone_)
+    post_read(into, size, true);
+  return {*this};
+}
+
+void connection::post_read(char* into, std::size_t size, bool direct) {
+  reading_ = true;
+  socket_.async_read_some(
+    asio::buffer(into, size),
+    [self = shared_from_this(), direct](error_code error, std::size_t bytes) {
+      self->on_read(error, bytes, direct);
+    }
+  );
+}
+
+void connection::on_read(error_code error, std::size_t bytes, bool direct) {
+  reading_ = false;
+  if (closed_)
+    return;
+  if (ending_read_) {
+    ending_read_ = false;
+    wake();
+    return;
+  }
+  if (error) {
+    leave();
+    return;
+  }
+  (direct ? direct_ : end_) += bytes;
+  auto wanted = waits_for_ == wait::request || waits_for_ == wait::head || waits_for_ == wait::body
+                || waits_for_ == wait::linger;
+  if (wanted)
+    wake();
+  else
+    watch();
+}
+
+task<void> connection::end_read() {
+  if (!reading_ || gone_)
+    co_return;
+  ending_read_ = true;
+  error_code ignored;
+  socket_.cancel(ignored);
+  co_await until_woken();
+}
+
+void connection::wake() {
+  if (waiter_)
+    std::exchange(waiter_, nullptr).resume();
+}
+
+void connection::leave() {
+  gone_ = true;
+  end_waits();
+}
+
+void connection::end_waits() {
+  if (upstream_)
+    close_quietly(*upstream_);
+  if (waits_for_ == wait::client)
+    close_quietly(socket_);
+  wake();
+}
+
+void connection::drain() {
+  if (!busy_ && waits_for_ == wait::request && end_ == begin_)
+    cut();
+}
+
+void connection::cut() {
+  auto self = shared_from_this();
+  gone_ = true;
+  close_quietly(socket_);
+  end_waits();
+}
+
+void connection::abort() {
+  gone_ = true;
+  reset_quietly(socket_);
+}
+
+void connection::enter(wait what) {
+  enter(what, steady_time::max());
+}
+
+void connection::enter(wait what, steady_time until) {
+  waits_for_ = what;
+  since_ = now();
+  until_ = until;
+  lane_.watch(*this, due());
+}
+
+steady_time connection::due() const {
+  const auto& limits = lane_.options().limits;
+  switch (waits_for_) {
+  case wait::request:
+    return since_ + limits.idle;
+  case wait::head:
+    return since_ + limits.head;
+  case wait::body:
+    return std::min(since_ + limits.write_stall, until_);
+  case wait::turn:
+    return until_;
+  case wait::connect:
+    return std::min(since_ + limits.connect, until_);
+  case wait::first_byte:
+    return std::min(since_ + limits.first_byte, until_);
+  case wait::trailer:
+    return since_ + limits::trailer_grace;
+  case wait::client:
+    return since_ + limits.write_stall;
+  case wait::linger:
+    return since_ + limits::linger_time;
+  case wait::more:
+    break;
+  }
+  auto gap = std::min(since_ + limits.gap, until_);
+  if (!comments_.allowed)
+    return gap;
+  return std::min(gap, std::max(since_, commented_) + limits.keepalive);
+}
+
+std::optional<steady_time> connection::on_time(steady_time t) {
+  if (closed_ || gone_)
+    return {};
+  if (t < due())
+    return due();
+  auto self = shared_from_this();
+  expire(t);
+  if (closed_ || gone_ || late_)
+    return {};
+  return due();
+}
+
+void connection::expire(steady_time t) {
+  if (waits_for_ == wait::more && t < std::min(since_ + lane_.options().limits.gap, until_)) {
+    commented_ = t;
+    if (!send_comment())
+      leave();
+    return;
+  }
+  late_ = true;
+  if (waits_for_ == wait::client) {
+    abort();
+    if (upstream_)
+      close_quietly(*upstream_);
+    return;
+  }
+  end_waits();
+}
+
+/// True also when the client's buffer is full: it has enough to read then.
+bool connection::send_comment() {
+  constexpr std::string_view comment = ": keep-alive\n\n";
+  constexpr std::string_view chunk = "e\r\n: keep-alive\n\n\r\n";
+  static_assert(comment.size() == 0xe);
+  auto text = comments_.chunked ? chunk : comment;
+  parts p;
+  p.add(text);
+  auto sent = p.send(socket_);
+  return !sent.error && (sent.bytes == 0 || sent.bytes == text.size());
+}
+
+bool connection::try_send(parts& p) {
+  auto sent = p.send(socket_);
+  if (sent.error)
+    gone_ = true;
+  return p.empty() && !gone_;
+}
+
+task<bool> connection::finish_send(parts& p) {
+  auto before = waits_for_;
+  auto until = until_;
+  while (!gone_ && !p.empty()) {
+    enter(wait::client);
+    error_code error = co_await writable{socket_};
+    if (error || gone_) {
+      gone_ = true;
+      break;
+    }
+    auto sent = p.send(socket_);
+    if (sent.error)
+      gone_ = true;
+  }
+  if (!gone_)
+    enter(before, until);
+  co_return !gone_;
+}
+
+task<bool> connection::send(std::string_view text) {
+  parts p;
+  p.add(text);
+  if (try_send(p))
+    co_return true;
+  bool sent = co_await finish_send(p);
+  co_return sent;
+}
+
+void connection::answer_ticket(std::uint64_t number, ticket_answer answer) {
+  if (closed_ || number != ticket_ || answer_)
+    return;
+  answer_ = std::move(answer);
+  if (waits_for_ == wait::turn)
+    wake();
+}
+
+digest connection::digest_of(std::string_view key) {
+  if (last_key_ != key) {
+    last_digest_ = sha256(key);
+    last_key_ = key;
+  }
+  return last_digest_;
+}
+
+} // namespace assay::http

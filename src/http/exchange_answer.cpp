@@ -1,0 +1,279 @@
+// The last part of an exchange: the replica's answer on its way to the client.
+
+#include "src/http/exchange.hpp"
+
+#include <charconv>
+
+namespace assay::http {
+
+using contract::failure;
+
+namespace {
+
+steady_time now() {
+  return std::chrono::steady_clock::now();
+}
+
+struct chunk_line {
+  explicit chunk_line(std::size_t bytes) {
+    auto end = std::to_chars(text, text + 16, bytes, 16).ptr;
+    *end++ = '\r';
+    *end++ = '\n';
+    size = static_cast<std::size_t>(end - text);
+  }
+  std::string_view view() const { return {text, size}; }
+
+  char text[18];
+  std::size_t size;
+};
+
+} // namespace
+
+answer_terms exchange::terms(body_framing framing, std::uint64_t length) {
+  auto shown = outcome_.traffic == contract::traffic_class::evaluation
+               || decision_.model->promises.expose_metadata;
+  answer_terms t;
+  t.request_id = request_id_;
+  t.metadata = shown ? &metadata_ : nullptr;
+  t.framing = framing;
+  t.content_length = length;
+  t.keeps = keeps() && framing != body_framing::until_close;
+  t.minor = head().minor;
+  return t;
+}
+
+task<bool> exchange::answer() {
+  bool stays = false;
+  if (whole_)
+    stays = co_await answer_collected();
+  else
+    stays = co_await answer_streamed();
+  co_return stays;
+}
+
+task<bool> exchange::answer_collected() {
+  const auto& got = response_.head();
+  auto json = is_json(find_field(response_text_, got, field_kind::content_type));
+  auto wraps = got.status >= 400 && !json;
+  if (wraps) {
+    constexpr std::size_t shown = 4'096;
+    collected_.resize(std::min(collected_.size(), shown));
+    auto said = collected_.empty() ? "the replica answered without a body" : collected_;
+    collected_ = contract::to_json(failure::upstream_error, said);
+  }
+  auto no_body = got.framing == body_framing::none && !wraps;
+  auto t = terms(no_body ? body_framing::none : body_framing::sized, collected_.size());
+  t.replaces_body = wraps;
+  write_answer_head(answer_head_, response_text_, got, t);
+  parts p;
+  p.add(answer_head_);
+  p.add(collected_);
+  bool sent = client_.try_send(p);
+  if (!sent)
+    sent = co_await client_.finish_send(p);
+  outcome_.bytes_out = collected_.size();
+  if (json && got.status < 300) {
+    stream_facts facts;
+    lane_.reader.look_into(collected_, facts);
+    if (facts.usage)
+      outcome_.usage = {
+        static_cast<std::uint32_t>(facts.usage->prompt),
+        static_cast<std::uint32_t>(facts.usage->cached),
+        static_cast<std::uint32_t>(facts.usage->completion),
+        true};
+  }
+  auto how = got.status >= 400 ? routing::ending::failed : routing::ending::served;
+  finish(sent ? how : routing::ending::client_gone, sent ? got.status : 499);
+  co_return sent&& t.keeps;
+}
+
+task<bool> exchange::answer_streamed() {
+  const auto& got = response_.head();
+  auto events =
+    got.status == 200 && is_event_stream(find_field(response_text_, got, field_kind::content_type));
+  out_ = got.framing == body_framing::sized && !events ? body_framing::sized
+         : head().minor == 1                           ? body_framing::chunked
+                                                       : body_framing::until_close;
+  auto t = terms(out_, got.content_length);
+  t.event_stream = events;
+  write_answer_head(answer_head_, response_text_, got, t);
+  if (events)
+    observer_.emplace(lane_.reader);
+  client_.enter(wait::more, until_);
+  for (;;) {
+    auto state = take_payload();
+    if (state != pump::more) {
+      bool stays = co_await finish_stream(state == pump::complete);
+      co_return stays&& t.keeps;
+    }
+    bool sent = co_await forward();
+    if (!sent)
+      co_return false;
+    client_.allow_comments({observer_ && !observer_->inside_event(), out_ == body_framing::chunked}
+    );
+    auto done = observer_ && observer_->facts().done;
+    client_.enter(done ? wait::trailer : wait::more, until_);
+    attempt_end end = co_await read_more();
+    if (end == attempt_end::answered || ended_)
+      continue;
+    if (client_.gone()) {
+      finish_gone();
+      co_return false;
+    }
+    bool stays = false;
+    if (end == attempt_end::late && !done)
+      stays = co_await end_with_error(failure::upstream_timeout, "the replica fell silent");
+    else
+      stays = co_await finish_stream(done);
+    co_return stays&& t.keeps;
+  }
+}
+
+/// Takes the transfer coding off what has been read, into `window_`.
+exchange::pump exchange::take_payload() {
+  std::string_view raw{buffer_.get() + at_, got_ - at_};
+  switch (response_.head().framing) {
+  case body_framing::none:
+    return pump::complete;
+  case body_framing::until_close:
+    window_ += raw;
+    at_ = got_;
+    return ended_ ? pump::complete : pump::more;
+  case body_framing::sized: {
+    raw = raw.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left_, raw.size())));
+    window_ += raw;
+    at_ += raw.size();
+    left_ -= raw.size();
+    break;
+  }
+  case body_framing::chunked:
+    while (at_ < got_) {
+      auto step = chunks_.next({buffer_.get() + at_, got_ - at_});
+      window_ += step.payload;
+      at_ += step.used;
+      if (step.now == chunked_decoder::status::done)
+        return pump::complete;
+      if (step.now == chunked_decoder::status::bad)
+        return pump::broken;
+    }
+    return ended_ ? pump::broken : pump::more;
+  }
+  if (left_ == 0)
+    return pump::complete;
+  return ended_ ? pump::broken : pump::more;
+}
+
+/// Sends what may go by now. False: the client is gone, and that is reported.
+task<bool> exchange::forward() {
+  auto size = observer_ ? observer_->release(window_) : window_.size();
+  note_facts();
+  if (size == 0 && head_sent_)
+    co_return true;
+  bool sent = co_await send_window(size, false);
+  co_return sent;
+}
+
+/// Sends the head if it is due, `size` bytes of the window, and the end after the last ones.
+task<bool> exchange::send_window(std::size_t size, bool last) {
+  chunk_line line{size};
+  auto chunked = out_ == body_framing::chunked;
+  parts p;
+  if (!head_sent_)
+    p.add(answer_head_);
+  if (chunked && size > 0)
+    p.add(line.view());
+  p.add(std::string_view{window_}.substr(0, size));
+  if (chunked && size > 0)
+    p.add(last ? "\r\n0\r\n\r\n" : "\r\n");
+  else if (chunked && last)
+    p.add("0\r\n\r\n");
+  head_sent_ = true;
+  bool sent = client_.try_send(p);
+  if (!sent)
+    sent = co_await client_.finish_send(p);
+  window_.erase(0, size);
+  outcome_.bytes_out += size;
+  if (!sent)
+    finish_gone();
+  co_return sent;
+}
+
+/// A client that closes after `[DONE]` has all it came for.
+void exchange::finish_gone() {
+  auto done = observer_ && observer_->facts().done;
+  note_facts();
+  finish(done ? routing::ending::served : routing::ending::client_gone, done ? 200 : 499);
+}
+
+void exchange::note_facts() {
+  if (!observer_)
+    return;
+  const auto& facts = observer_->facts();
+  if (facts.content && !outcome_.ttft)
+    outcome_.ttft = std::chrono::duration_cast<std::chrono::microseconds>(now() - began_);
+  if (facts.usage)
+    outcome_.usage = {
+      static_cast<std::uint32_t>(facts.usage->prompt),
+      static_cast<std::uint32_t>(facts.usage->cached),
+      static_cast<std::uint32_t>(facts.usage->completion),
+      true};
+}
+
+/// The replica's answer is over. `complete`: its transfer coding says that nothing is missing.
+task<bool> exchange::finish_stream(bool complete) {
+  auto whole = observer_ ? observer_->release(window_) : window_.size();
+  // A last event without its blank line still says what it says.
+  if (observer_ && complete && whole < window_.size())
+    observer_->release(window_.substr(whole) + "\n\n");
+  note_facts();
+  auto facts = observer_ ? observer_->facts() : stream_facts{};
+  auto finished = complete && (!observer_ || facts.done || facts.finish || facts.error);
+  if (!finished) {
+    if (whole > 0 || head_sent_) {
+      bool sent = co_await send_window(whole, false);
+      if (!sent)
+        co_return false;
+    }
+    bool stays = co_await end_with_error(
+      failure::upstream_disconnected, "the replica broke off before its answer was finished"
+    );
+    co_return stays;
+  }
+  keep_link();
+  bool sent = co_await send_window(window_.size(), true);
+  if (!sent)
+    co_return false;
+  if (facts.error)
+    outcome_.failure = failure::upstream_error;
+  auto failed = facts.error || response_.head().status >= 400;
+  finish(failed ? routing::ending::failed : routing::ending::served, response_.head().status);
+  co_return out_ != body_framing::until_close;
+}
+
+/// Ends a cut answer so that nobody takes it for a whole one.
+task<bool> exchange::end_with_error(contract::failure failure, std::string_view message) {
+  drop_link();
+  decision_.reservation.release();
+  count(lane_.common().streams_cut);
+  if (!head_sent_) {
+    fail(failure, std::string{message});
+    bool stays = co_await refuse();
+    co_return stays;
+  }
+  outcome_.failure = failure;
+  auto can_say = observer_ && !observer_->inside_event();
+  finish(routing::ending::failed, contract::describe(failure).status);
+  if (can_say) {
+    auto event = write_error_event(failure, message);
+    if (out_ == body_framing::chunked) {
+      chunk_line line{event.size()};
+      event = std::string{line.view()} + event + "\r\n0\r\n\r\n";
+    }
+    co_await client_.send(event);
+  } else if (out_ == body_framing::until_close) {
+    client_.abort(); // Its end would look like the answer's.
+  }
+  co_return false;
+}
+
+} // namespace assay::http

@@ -1,0 +1,256 @@
+// The third part of an exchange: sending the request to a replica, and again where that is allowed.
+
+#include "src/http/exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace assay::http {
+
+using contract::failure;
+
+namespace {
+
+steady_time now() {
+  return std::chrono::steady_clock::now();
+}
+
+} // namespace
+
+/// True: there is a replica's answer to relay. False: `refusal_` says why not, or the client is
+/// gone.
+task<bool> exchange::ask_replicas() {
+  lane_.retries.earn();
+  ++history_.attempts;
+  bool fresh = false;
+  for (;;) {
+    attempt_end end = co_await attempt(fresh);
+    if (client_.gone())
+      co_return false;
+    if (end == attempt_end::answered)
+      co_return true;
+    auto step = next_step(end, history_, lane_.retries);
+    fresh = step == retry_step::replay;
+    if (fresh) {
+      history_.replayed = true;
+      count(lane_.common().replays);
+      continue;
+    }
+    if (step == retry_step::elsewhere && choose_again()) {
+      ++history_.attempts;
+      history_.broke |= end == attempt_end::broke;
+      count(lane_.common().retries);
+      continue;
+    }
+    if (has_answer_)
+      co_return true;
+    explain_failure(end);
+    co_return false;
+  }
+}
+
+void exchange::explain_failure(attempt_end end) {
+  if (!refusal_.message.empty())
+    return;
+  if (end == attempt_end::late)
+    fail(failure::upstream_timeout, "the replica did not answer in time");
+  else if (end == attempt_end::not_connected)
+    fail(failure::upstream_error, "the replica could not be reached");
+  else
+    fail(failure::upstream_disconnected, "the replica closed the connection without an answer");
+}
+
+task<attempt_end> exchange::attempt(bool fresh) {
+  drop_link();
+  response_.reset();
+  has_answer_ = whole_ = ended_ = false;
+  got_ = at_ = 0;
+  window_.clear();
+  collected_.clear();
+  if (!fresh)
+    link_ = lane_.upstreams.take(*endpoint_, now());
+  if (link_) {
+    count(lane_.common().reuses);
+    client_.guard(&link_->socket);
+  } else {
+    attempt_end end = co_await connect();
+    if (end != attempt_end::answered)
+      co_return end;
+  }
+  attempt_end end = co_await send_request();
+  if (end == attempt_end::answered)
+    end = co_await read_answer_head();
+  if (end != attempt_end::answered)
+    co_return end;
+  // What fits is read whole before anything leaves: if the replica dies in it, the client still
+  // gets a proper error, and another endpoint may be asked instead of passing a refusal on.
+  const auto& got = response_.head();
+  auto fits =
+    got.framing == body_framing::none
+    || (got.framing == body_framing::sized && got.content_length <= limits::upstream_buffer_bytes);
+  if (fits || got.status >= 400)
+    end = co_await collect_body(limits::error_body_bytes);
+  if (end != attempt_end::answered) {
+    has_answer_ = false;
+    co_return end;
+  }
+  co_return end_of_status(got.status);
+}
+
+task<attempt_end> exchange::connect() {
+  error_code error;
+  auto address = asio::ip::make_address(decision_.endpoint->address, error);
+  if (error)
+    co_return attempt_end::not_connected;
+  asio::ip::tcp::endpoint to{address, decision_.endpoint->port};
+  link_ = lane_.upstreams.make();
+  link_->socket.open(to.protocol(), error);
+  if (error)
+    co_return attempt_end::not_connected;
+  count(lane_.common().connects);
+  client_.guard(&link_->socket);
+  client_.enter(wait::connect, until_);
+  error = co_await connected{link_->socket, to};
+  // A replica that does not even take the connection has seen nothing of the request.
+  client_.take_late();
+  if (error)
+    co_return attempt_end::not_connected;
+  link_->socket.set_option(asio::ip::tcp::no_delay{true}, error);
+  co_return attempt_end::answered;
+}
+
+task<attempt_end> exchange::send_request() {
+  const auto& served = decision_.implementation->served_name.empty()
+                         ? decision_.model->name
+                         : decision_.implementation->served_name;
+  auto spliced = splice_model(body(), scan_, served);
+  upstream_head_.clear();
+  write_request_head(
+    upstream_head_,
+    bytes(),
+    head(),
+    {endpoint_->key().address,
+     decision_.endpoint->secret,
+     request_id_,
+     client_.peer(),
+     spliced.size()}
+  );
+  parts p;
+  p.add(upstream_head_);
+  p.add(spliced.head);
+  p.add(spliced.middle);
+  p.add(spliced.tail);
+  for (;;) {
+    auto sent = p.send(link_->socket);
+    // A replica may answer without reading everything; what it said is read next.
+    if (sent.error && !link_->reused)
+      co_return attempt_end::answered;
+    if (sent.error)
+      co_return attempt_end::reused_closed;
+    if (p.empty())
+      co_return attempt_end::answered;
+    client_.enter(wait::first_byte, now() + lane_.options().limits.write_stall);
+    error_code error = co_await writable{link_->socket};
+    if (client_.gone())
+      co_return attempt_end::lost;
+    if (client_.take_late())
+      co_return attempt_end::late;
+    if (error)
+      co_return attempt_end::lost;
+  }
+}
+
+task<attempt_end> exchange::read_answer_head() {
+  if (!buffer_)
+    buffer_ = lane_.take_buffer();
+  client_.enter(wait::first_byte, until_);
+  for (;;) {
+    auto got = response_.read({buffer_.get(), got_});
+    if (got == reading::complete && response_.head().status >= 200)
+      break;
+    if (got == reading::complete && response_.head().status != 101) {
+      // An interim answer is not the client's: nothing was asked that it could refer to.
+      auto size = response_.head().bytes;
+      std::memmove(buffer_.get(), buffer_.get() + size, got_ - size);
+      got_ -= size;
+      response_.reset();
+      continue;
+    }
+    if (got != reading::incomplete || got_ == limits::upstream_buffer_bytes) {
+      auto why = response_.why().empty() ? "its head is too large" : response_.why();
+      fail(failure::upstream_error, "the replica's answer is not valid HTTP: " + std::string{why});
+      co_return attempt_end::lost;
+    }
+    transfer read =
+      co_await read_some{link_->socket, buffer_.get() + got_, limits::upstream_buffer_bytes - got_};
+    if (client_.gone())
+      co_return attempt_end::lost;
+    if (client_.take_late())
+      co_return attempt_end::late;
+    if (read.error)
+      co_return got_ == 0 && link_->reused ? attempt_end::reused_closed : attempt_end::lost;
+    got_ += read.bytes;
+  }
+  const auto& answer = response_.head();
+  response_text_.assign(buffer_.get(), answer.bytes);
+  at_ = answer.bytes;
+  left_ = answer.content_length;
+  chunks_ = {};
+  has_answer_ = true;
+  co_return attempt_end::answered;
+}
+
+task<attempt_end> exchange::read_more() {
+  if (at_ == got_)
+    at_ = got_ = 0;
+  transfer read =
+    co_await read_some{link_->socket, buffer_.get() + got_, limits::upstream_buffer_bytes - got_};
+  if (client_.gone())
+    co_return attempt_end::lost;
+  if (client_.take_late())
+    co_return attempt_end::late;
+  ended_ = read.error == asio::error::eof;
+  if (read.error)
+    co_return attempt_end::lost;
+  got_ += read.bytes;
+  co_return attempt_end::answered;
+}
+
+/// Reads the body into `collected_`; one longer than `most` is left to be streamed.
+task<attempt_end> exchange::collect_body(std::size_t most) {
+  client_.enter(wait::more, until_);
+  for (;;) {
+    auto now_at = take_payload();
+    if (now_at == pump::complete) {
+      collected_ = std::move(window_);
+      window_.clear();
+      whole_ = true;
+      keep_link();
+      co_return attempt_end::answered;
+    }
+    if (now_at == pump::broken)
+      co_return attempt_end::lost;
+    if (window_.size() > most)
+      co_return attempt_end::answered;
+    attempt_end end = co_await read_more();
+    client_.touch(now());
+    if (end != attempt_end::answered && !(ended_ && response_.head().framing == body_framing::until_close))
+      co_return end;
+  }
+}
+
+void exchange::drop_link() {
+  client_.guard(nullptr);
+  link_.reset();
+}
+
+/// For the next request, if the replica lets it and nothing is left in it.
+void exchange::keep_link() {
+  client_.guard(nullptr);
+  if (link_ && response_.head().keep_alive && at_ == got_ && !ended_)
+    lane_.upstreams.keep(endpoint_, std::move(link_), now());
+  link_.reset();
+  decision_.reservation.release();
+}
+
+} // namespace assay::http

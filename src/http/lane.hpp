@@ -1,0 +1,146 @@
+#pragma once
+// One HTTP thread and all that it owns.
+//
+// Everything here but `post` is touched by this thread alone: sockets, wheel, pool of upstream
+// connections, snapshot pointer, decision ring and the batch of outcomes.
+
+#include "src/http/ingress_server.hpp"
+#include "src/http/retry.hpp"
+#include "src/http/scan.hpp"
+#include "src/http/sockets.hpp"
+#include "src/http/sse.hpp"
+#include "src/http/timer_wheel.hpp"
+#include "src/http/upstream_pool.hpp"
+#include "src/routing/trace.hpp"
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <atomic>
+#include <memory>
+#include <unordered_set>
+
+namespace assay::http {
+
+class connection;
+
+/// What all threads of one ingress share: constants, and counters that only add up.
+struct ingress_common {
+  ingress_options options;
+  ingress_hooks hooks;
+  std::atomic<std::uint64_t> next_ticket{1};
+  std::atomic<std::uint64_t> buffered_bytes{0};
+  std::atomic<std::uint64_t> accepted{0};
+  std::atomic<std::uint64_t> open{0};
+  std::atomic<std::uint64_t> requests{0};
+  std::atomic<std::uint64_t> refused{0};
+  std::atomic<std::uint64_t> client_gone{0};
+  std::atomic<std::uint64_t> connects{0};
+  std::atomic<std::uint64_t> reuses{0};
+  std::atomic<std::uint64_t> replays{0};
+  std::atomic<std::uint64_t> retries{0};
+  std::atomic<std::uint64_t> streams_cut{0};
+};
+
+inline void count(std::atomic<std::uint64_t>& counter) {
+  counter.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Memory for bodies, out of the budget of all threads; given back by the destructor.
+class body_budget {
+public:
+  explicit body_budget(ingress_common& common) : common_{common} {}
+  body_budget(const body_budget&) = delete;
+  body_budget& operator=(const body_budget&) = delete;
+  ~body_budget() { release(); }
+
+  /// Holds `bytes` in all from now on. False, and nothing changes, when there is no room.
+  bool hold(std::size_t bytes);
+  void release();
+
+private:
+  ingress_common& common_;
+  std::size_t held_ = 0;
+};
+
+class lane : public std::enable_shared_from_this<lane> {
+  // First, so that they end last: handlers left in io_ hold connections, which count in common_.
+  std::shared_ptr<ingress_common> common_;
+  asio::io_context io_{1};
+  unsigned number_;
+
+public:
+  lane(std::shared_ptr<ingress_common> common, unsigned number);
+  ~lane();
+
+  /// Binds; port 0 takes any free one. `to` names what is bound now.
+  error_code listen(const asio::ip::tcp::endpoint& at, asio::ip::tcp::endpoint& to);
+
+  void run(); ///< The thread's body; returns after `drain` once no connection is left.
+
+  /// From any thread: runs `what` on this one.
+  template <class What>
+  void post(What what) {
+    asio::post(io_, std::move(what));
+  }
+
+  // -- this thread only ---------------------------------------------------------------------------
+
+  void drain(); ///< Accepts no more, closes idle connections, ends when the last one has.
+  void cut();   ///< Ends every connection now.
+  bool draining() const { return draining_; }
+
+  void joined(connection& c) { connections_.insert(&c); }
+  void left(connection& c);
+
+  void watch(timer_wheel::entry& e, steady_time due);
+
+  void report(routing::outcome o);
+
+  /// The id under which `assay explain` finds what stands at a position of this thread's ring.
+  decision_id id_of(std::uint64_t position) const;
+
+  std::uint64_t random();
+  std::string new_request_id();
+
+  /// A read buffer of limits::upstream_buffer_bytes, reused between answers.
+  std::unique_ptr<char[]> take_buffer();
+  void give_buffer(std::unique_ptr<char[]> buffer);
+
+  asio::io_context& io() { return io_; }
+  ingress_common& common() { return *common_; }
+  const ingress_options& options() const { return common_->options; }
+  unsigned number() const { return number_; }
+
+  std::shared_ptr<const routing::routing_snapshot> snapshot;
+  routing::decision_ring ring;
+  body_scanner scanner;
+  answer_reader reader;
+  upstream_pool upstreams;
+  retry_budget retries;
+
+private:
+  void accept();
+  void take(tcp_socket socket);
+  void arm_wheel();
+  void flush_outcomes();
+  void sweep_later();
+  void end_if_empty();
+
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor_;
+  asio::steady_timer accept_pause_;
+  asio::steady_timer wheel_timer_;
+  asio::steady_timer outcome_timer_;
+  asio::steady_timer sweep_timer_;
+  timer_wheel wheel_;
+  std::optional<steady_time> wheel_armed_;
+  bool draining_ = false;
+  bool sweeping_ = false;
+  std::unordered_set<connection*> connections_;
+  std::vector<routing::outcome> outcomes_;
+  std::vector<std::unique_ptr<char[]>> buffers_;
+  std::uint64_t seed_;
+};
+
+} // namespace assay::http
