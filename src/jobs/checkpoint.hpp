@@ -77,18 +77,24 @@ public:
   bool may_run_ahead(std::uint32_t item) const; ///< The limits on waiting answers allow it.
   const progress& stored() const { return stored_; }
   std::size_t waiting() const { return lines_.size(); }
+  bool is_on_its_way() const { return on_its_way_.has_value(); }
+  std::uint32_t head_end() const { return head_end_; } ///< The first item without a line.
+  std::uint32_t finished_below() const;                ///< One past the last item with a line.
 
 private:
-  struct line {
+  struct finished_line {
     std::string bytes;
     bool good = false;
   };
 
   progress stored_;
   std::uint32_t items_ = 0;
-  std::map<std::uint32_t, line> lines_;
-  std::uint64_t waiting_bytes_ = 0;
+  std::map<std::uint32_t, finished_line> lines_;
+  std::uint32_t head_end_ = 0;
+  std::uint64_t head_bytes_ = 0;    ///< Of the contiguous head.
+  std::uint64_t waiting_bytes_ = 0; ///< Of all lines.
   std::optional<checkpoint> on_its_way_;
+  std::optional<checkpoint> refused_; ///< To be cut again, the very same.
   steady_time last_;
 };
 

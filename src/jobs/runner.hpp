@@ -10,9 +10,7 @@
 #include "src/jobs/items.hpp"
 #include "src/jobs/job.hpp"
 
-#include <deque>
 #include <memory>
-#include <set>
 #include <variant>
 
 namespace assay::jobs {
@@ -71,7 +69,8 @@ public:
   effects not_kept(std::uint32_t checkpoint_number, steady_time now);
   effects tick(steady_time now); ///< At least every second.
 
-  /// Ask nothing more, keep what is done, then end with `what` (cancel, expire or fail).
+  /// Ask nothing more, wait a little for what is in flight, keep what is done, then end with `what`
+  /// (cancel, expire or fail). A job that turns out to be complete finishes instead.
   effects wind_up(event what, const std::string& why, steady_time now);
 
   std::uint32_t items() const { return static_cast<std::uint32_t>(index_->items.size()); }
@@ -100,18 +99,15 @@ private:
 
   effects go_on(steady_time now);
   void ask_more(effects& out, steady_time now);
+  bool ask_next(effects& out);
   void ask(effects& out, std::uint32_t item, attempt_of tries);
-  void retry_or_give_up(
-    std::uint32_t item,
-    attempt_of tries,
-    std::string_view code,
-    const std::string& why,
-    steady_time now
-  );
   void put_back(std::uint32_t item, attempt_of tries, steady_time now);
+  void add_answer(const item_answer& answer);
+  void add_error(std::uint32_t item, std::string_view code, const std::string& why);
+  void close_gaps();
   void keep(effects& out, steady_time now);
   void end_if_done(effects& out);
-  std::string_view line_of(std::uint32_t item) const;
+  request request_for(std::uint32_t item) const;
 
   spec job_;
   contract::task task_;
@@ -123,6 +119,7 @@ private:
   std::map<std::uint32_t, attempt_of> asked_;
   std::vector<delayed> delayed_;
   std::optional<event> winding_up_;
+  steady_time give_up_at_; ///< When winding up waits no longer for answers.
   std::string why_;
   bool ended_ = false;
 };

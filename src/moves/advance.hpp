@@ -22,9 +22,9 @@ struct open_move {
   move_id id;
   moves::plan plan;
   moves::state state = first_state;
-  wall_ms entered_at;              ///< When the record of the last event was stamped.
+  wall_ms entered_at;              ///< When the present state began; retargets do not count.
   std::uint64_t generation = 0;    ///< Of the route, as this move last set it; 0: not yet.
-  std::uint32_t targets_tried = 0; ///< While reverting: `retarget` events so far.
+  std::uint32_t targets_tried = 0; ///< `retarget` and `manual_vector` events so far.
 };
 
 enum class guard : std::uint8_t { pass, fail, no_data };
@@ -64,12 +64,7 @@ using action = std::variant<propose, wait, call_person>;
 
 action advance(const open_move& move, const observed& seen);
 
-/// The guards at apply, for the ledger: may this event happen in this state, as things are at this
-/// entry? Uses only what the tables hold; `ready`, `acknowledged` and guards are the proposer's
-/// word. The error is the sentence for the refusal.
-result<state, problem> permit(const open_move& move, const propose& asked, const observed& tables);
-
-/// Every implementation that `v` lets carry something is usable; else those that are not.
+/// Those that `v` lets carry something and that are not in `usable`.
 std::vector<implementation_id>
 unusable(const vectors& v, const std::vector<implementation_id>& usable);
 

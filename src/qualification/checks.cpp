@@ -12,7 +12,7 @@ namespace {
 
 using history = std::vector<exchange>;
 
-constexpr std::uint32_t short_answer = 16;
+constexpr std::uint32_t short_answer = 8;
 constexpr std::uint32_t capped_answer = 8;
 constexpr std::uint32_t long_answer = 512;
 
