@@ -1,0 +1,117 @@
+#include "src/base/limits.hpp"
+#include "src/routing/learn.hpp"
+#include "src/routing/outcome.hpp"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay::routing {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Catch::Approx;
+
+const auto noon = steady_time{} + 12h;
+
+lesson streamed(
+  std::uint32_t input,
+  std::uint32_t output,
+  std::chrono::microseconds ttft,
+  std::chrono::microseconds total,
+  std::uint32_t in_flight = 1
+) {
+  return {
+    .input_tokens = input,
+    .output_tokens = output,
+    .ttft = ttft,
+    .total = total,
+    .in_flight = in_flight,
+  };
+}
+
+} // namespace
+
+TEST_CASE("what was never seen is unknown, which is not zero") {
+  rates r;
+  CHECK(r.decode_tokens_per_second.state(noon) == knowledge::unknown);
+  CHECK_FALSE(predict(r, {.input_tokens = 10}, noon).known);
+}
+
+TEST_CASE("a rate is fresh until its limit and stale after it") {
+  learned l;
+  l.learn(5, noon);
+  CHECK(l.state(noon + limits::rates_stale) == knowledge::fresh);
+  CHECK(l.state(noon + limits::rates_stale + 1ns) == knowledge::stale);
+}
+
+TEST_CASE("a stream teaches prefill, decode and throughput") {
+  rates r;
+  learn(r, streamed(200, 101, 500ms, 2500ms, 3), noon);
+  CHECK(r.prefill_tokens_per_second.value == Approx(400));
+  CHECK(r.decode_tokens_per_second.value == Approx(50));
+  CHECK(r.throughput_tokens_per_second.value == Approx(150));
+}
+
+TEST_CASE("cached tokens do not make the prefill look fast") {
+  rates r;
+  auto l = streamed(1'000, 11, 100ms, 1s);
+  l.cached_tokens = 900;
+  learn(r, l, noon);
+  CHECK(r.prefill_tokens_per_second.value == Approx(1'000));
+}
+
+TEST_CASE("a prediction is in seconds and grows with input, output and load") {
+  rates r;
+  learn(r, streamed(400, 101, 500ms, 2500ms), noon);
+  auto base = predict(r, {.input_tokens = 400, .output_tokens = 100}, noon);
+  CHECK(base.known);
+  CHECK(base.seconds == Approx(2.5));
+  CHECK(predict(r, {.input_tokens = 800, .output_tokens = 100}, noon).seconds == Approx(3.0));
+  CHECK(predict(r, {.input_tokens = 400, .output_tokens = 200}, noon).seconds == Approx(4.5));
+  auto busy = predict(r, {.input_tokens = 400, .output_tokens = 100, .in_flight = 2}, noon);
+  CHECK(busy.seconds > base.seconds + 1.9);
+}
+
+TEST_CASE("work without tokens is predicted from its whole time") {
+  rates r;
+  learn(r, {.total = 200ms}, noon);
+  CHECK(predict(r, {.slots = 2}, noon).seconds == Approx(0.2));
+  CHECK(predict(r, {.in_flight = 2, .slots = 2}, noon).seconds == Approx(0.4));
+}
+
+TEST_CASE("a mean follows a change and does not jump") {
+  learned l;
+  for (auto n = 0; n < 100; ++n)
+    l.learn(10, noon);
+  l.learn(20, noon);
+  CHECK(l.value < 11);
+  for (auto n = 0; n < 100; ++n)
+    l.learn(20, noon);
+  CHECK(l.value == Approx(20).epsilon(0.01));
+}
+
+TEST_CASE("errors, cut answers and refusals teach nothing") {
+  outcome o{.endpoint = {"10.0.0.1:7200", 1}, .total = 1s};
+  CHECK(lesson_of(o));
+  o.how = ending::client_gone;
+  CHECK_FALSE(lesson_of(o));
+  o.how = ending::served;
+  o.status = 400;
+  CHECK_FALSE(lesson_of(o));
+  o.status = 200;
+  o.endpoint = {};
+  CHECK_FALSE(lesson_of(o));
+}
+
+TEST_CASE("a table forgets endpoints that nothing was learnt about for long") {
+  rate_table table;
+  auto key = pool::endpoint_key{"10.0.0.1:7200", 1};
+  table.learn(key, {.total = 1s}, noon);
+  table.sweep(noon + limits::rates_kept);
+  CHECK(table.of(key).total_seconds.seen == 1);
+  table.sweep(noon + limits::rates_kept + 1ns);
+  CHECK(table.of(key).total_seconds.seen == 0);
+}
+
+} // namespace assay::routing
