@@ -21,7 +21,8 @@ namespace assay::ledger {
 struct entry {
   std::variant<std::monostate, record, state_entry> what; ///< Nothing: it could not be decoded.
   std::string canonical;
-  digest hash; ///< record_hash(canonical); unused for state entries.
+  digest hash;            ///< record_hash(canonical); unused for state entries.
+  bool is_record = false; ///< Also when it could not be decoded.
 };
 
 /// The content of one Raft entry, made by the leader's log writer.

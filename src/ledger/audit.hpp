@@ -75,6 +75,8 @@ private:
   std::optional<finding> header(const export_header& h);
   std::optional<finding> batch(const export_batch& b);
   std::optional<finding> head(const export_head& h);
+  std::optional<finding> reapply(const export_batch& b);
+  std::optional<finding> compare(const ledger::batch& again, std::uint64_t raft_index);
   std::optional<finding> check_signature(const batch_row& b) const;
   finding wrong(std::string text) const { return {tables_.head.seq + 1, std::move(text)}; }
 

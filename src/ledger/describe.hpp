@@ -17,7 +17,7 @@ struct described_field {
 };
 
 struct description {
-  std::string kind;    ///< `qualification-decided`
+  std::string kind;    ///< `qualification_decided`
   std::string subject; ///< The thing it is mostly about, e.g. an implementation's id.
   std::string summary; ///< One line, no line break.
   std::vector<described_field> fields;

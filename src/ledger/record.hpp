@@ -293,7 +293,8 @@ struct move_step {
 /// The way back, fixed when the move is proposed and checked again whenever it is used.
 struct inverse_plan {
   moves::vectors target;                ///< The move's `before`, unless `irreversible`.
-  std::vector<moves::vectors> fallback; ///< Tried in order; carrying nothing is always possible.
+  std::vector<moves::vectors> fallback; ///< Tried in order when the target is not proven any more.
+  bool shed_load = true; ///< After the fallbacks: carry nothing rather than something unproven.
   bool irreversible = false;
   std::string note; ///< Side effects; the reason when irreversible.
 
@@ -319,8 +320,10 @@ struct move_proposed {
   moves::vectors after;
   std::vector<move_step> steps;
   inverse_plan inverse;
-  digest policy;             ///< Frozen: guards are judged by this text and no later one.
-  std::vector<guard> guards; ///< Empty: the move states that nothing guards it.
+  digest policy;        ///< Frozen: guards are judged by this text and no later one.
+  bool guarded = false; ///< Guards must pass to go on; false states that nothing guards it.
+  std::vector<guard> guards;
+  std::uint64_t bake_ms = 0; ///< Observed so long before it is committed.
   std::optional<move_id> inverse_of;
   std::string cause;
 
@@ -578,7 +581,7 @@ digest subject_of(std::string_view kind, std::string_view name);
 /// What a payload is about, each once, sorted.
 std::vector<subject> subjects_of(const payload& p);
 
-/// `declared`, `move-proposed`, ...: the kind's name on screen.
+/// `declared`, `move_proposed`, ...: the kind's name on screen and in the schema.
 std::string_view kind_name(const payload& p);
 std::string_view kind_name(const state_entry& s);
 

@@ -10,6 +10,13 @@
 
 namespace assay::ledger {
 
+/// The policy of this name, or the default policy over the suite of this name; nothing when neither
+/// is declared.
+std::optional<catalog::policy> policy_of(const tables& t, const policy_id& id);
+
+/// The stacks that the qualification holds for, less those that were revoked since.
+std::vector<digest> usable_fingerprints(const tables& t, const qualification_row& q);
+
 /// The qualification that holds for the implementation as it is declared now (same artifact
 /// manifest, same profile text, not expired at `now`), or null. The latest one when there are more.
 const qualification_row*

@@ -129,6 +129,7 @@ struct move_row {
   move_proposed plan;
   moves::state state = moves::first_state;
   std::uint32_t steps_done = 0;
+  std::uint32_t targets_tried = 0; ///< While reverting: vectors of the inverse plan put in place.
   std::uint64_t generation = 0; ///< The route's, after this move's last change of it; 0 for none.
   std::vector<qualification_id> qualifications; ///< Named by the authorisation.
   std::vector<std::string> waivers;
@@ -315,7 +316,7 @@ std::string record_key(std::uint64_t seq);
 std::string subject_prefix(const digest& what);
 std::string catalog_key(declaration_kind kind, std::string_view name);
 
-/// Tables from here on are held in memory as well; the others only on disk.
+/// False for records and their indexes: those are held on disk only.
 bool is_in_memory(table t);
 
 // -- the tables -------------------------------------------------------------------------------
@@ -360,8 +361,12 @@ struct tables {
   held<std::pair<key_id, std::int64_t>, ledger::usage> usage;
   held<std::pair<std::string, digest>, ledger::holding> holdings;
 
-  /// Puts one stored row in place. Rows of tables that only the disk holds are ignored.
+  /// Puts one row in place. Rows of tables that only the disk holds are ignored.
   void load(const row& r);
+
+  /// Takes the row with this key away, where it is of a kind that can go: a declaration, the state
+  /// of an artifact, a holding.
+  void drop(const row& r);
 };
 
 /// Equal content, table by table.

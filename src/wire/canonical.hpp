@@ -1,0 +1,80 @@
+#pragma once
+// Canonical bytes of one schema struct, both ways, for any value with a field list. Only the codecs
+// of this folder include it.
+//
+// Decoding copies the bytes into aligned memory, reads within limits, and encodes again: whatever
+// differs was not canonical, or holds fields that this version does not know.
+
+#include "src/base/result.hpp"
+#include "src/wire/field_walk.hpp"
+#include "src/wire/record_codec.hpp"
+
+#include <capnp/serialize.h>
+
+#include <cstring>
+
+namespace assay::wire::walk {
+
+inline constexpr int nesting_limit = 32;
+
+inline std::string to_bytes(kj::ArrayPtr<const capnp::word> words) {
+  auto bytes = words.asBytes();
+  return {reinterpret_cast<const char*>(bytes.begin()), bytes.size()};
+}
+
+/// Canonical bytes of a finished builder of any schema struct.
+template <class Root>
+std::string canonical_bytes(typename Root::Builder root) {
+  return to_bytes(capnp::canonicalize(root.asReader()));
+}
+
+template <class Root, class T>
+std::string encode_as(const T& value) {
+  capnp::MallocMessageBuilder message;
+  auto root = message.initRoot<Root>();
+  put(capnp::toDynamic(root), value);
+  return canonical_bytes<Root>(root);
+}
+
+/// Calls `read(root)` on the message in `bytes`; what it throws becomes `malformed`.
+template <class Root, class Read>
+auto read_message(std::string_view bytes, std::size_t limit, Read read)
+  -> decltype(read(std::declval<typename Root::Reader>())) {
+  if (bytes.empty() || bytes.size() % sizeof(capnp::word) != 0)
+    return unexpected{
+      malformed{std::to_string(bytes.size()) + " bytes are not a whole number of 8-byte words"}};
+  if (bytes.size() > limit)
+    return unexpected{malformed{
+      std::to_string(bytes.size()) + " bytes are more than the " + std::to_string(limit)
+      + " allowed"}};
+  try {
+    auto words = kj::heapArray<capnp::word>(bytes.size() / sizeof(capnp::word));
+    std::memcpy(words.begin(), bytes.data(), bytes.size());
+    kj::ArrayPtr<const capnp::word> segment = words;
+    capnp::ReaderOptions options;
+    options.traversalLimitInWords = 4 * words.size() + 64;
+    options.nestingLimit = nesting_limit;
+    capnp::SegmentArrayMessageReader message{kj::arrayPtr(&segment, 1), options};
+    return read(message.getRoot<Root>());
+  } catch (const kj::Exception& e) {
+    return unexpected{malformed{std::string{"not a message: "} + e.getDescription().cStr()}};
+  }
+}
+
+template <class Root, class T>
+result<T, malformed> decode_as(std::string_view bytes, std::size_t limit) {
+  auto read = [&](typename Root::Reader root) -> result<T, malformed> {
+    T value{};
+    complaint wrong;
+    get(capnp::toDynamic(root), value, wrong);
+    if (!wrong.text.empty())
+      return unexpected{malformed{std::move(wrong.text)}};
+    if (encode_as<Root>(value) != bytes)
+      return unexpected{
+        malformed{"the bytes are not canonical, or hold fields that this version does not know"}};
+    return value;
+  };
+  return read_message<Root>(bytes, limit, read);
+}
+
+} // namespace assay::wire::walk
