@@ -142,6 +142,9 @@ struct listen_to_pool {
   pool_listener who;
 };
 
+/// The pool as it is now.
+struct pool_question {};
+
 /// An ingress introduces itself; leases and tickets are sent to it.
 struct ingress_up;
 
@@ -153,6 +156,7 @@ using pool_actor = caf::typed_actor<
   caf::reacts_to<listen_to_pool>,
   // What is wanted of the pool may have changed.
   caf::reacts_to<tables_changed>,
+  caf::replies_to<pool_question>::with<pool_changed>,
   caf::reacts_to<tick>>;
 
 /// The pools that exist now, by name.
@@ -440,6 +444,7 @@ ASSAY_IN_PROCESS(pool::event)
 ASSAY_IN_PROCESS(link_up)
 ASSAY_IN_PROCESS(ingress_up)
 ASSAY_IN_PROCESS(listen_to_pool)
+ASSAY_IN_PROCESS(pool_question)
 ASSAY_IN_PROCESS(pool::grant_lease)
 ASSAY_IN_PROCESS(pool::admit_ticket)
 ASSAY_IN_PROCESS(pool::refuse_ticket)

@@ -30,10 +30,7 @@ void pool_state::meet(const ingress_up& what) {
 
 void pool_state::add(const listen_to_pool& what) {
   listeners_.push_back(what.who);
-  self_->send(
-    what.who,
-    pool_changed{std::make_shared<const pool::pool_view>(pool_->view(self_->clock().now()))}
-  );
+  self_->send(what.who, look());
 }
 
 void pool_state::learn(const tables_changed& what) {
@@ -71,10 +68,14 @@ void pool_state::carry_out(const pool::view_changed&) {
   publish();
 }
 
+pool_changed pool_state::look() const {
+  return {std::make_shared<const pool::pool_view>(pool_->view(self_->clock().now()))};
+}
+
 void pool_state::publish() {
-  auto view = std::make_shared<const pool::pool_view>(pool_->view(self_->clock().now()));
+  auto now = look();
   for (const auto& listener : listeners_)
-    self_->send(listener, pool_changed{view});
+    self_->send(listener, now);
 }
 
 pool_actor::behavior_type
@@ -86,6 +87,7 @@ pool_behavior(pool_actor::stateful_pointer<pool_state> self, pool_options option
     [self](const ingress_up& what) { self->state.meet(what); },
     [self](const listen_to_pool& what) { self->state.add(what); },
     [self](const tables_changed& what) { self->state.learn(what); },
+    [self](pool_question) { return self->state.look(); },
     [self](tick) { self->state.pass(); },
   };
 }

@@ -31,6 +31,7 @@ public:
   void meet(const ingress_up& what);
   void add(const listen_to_pool& what);
   void learn(const tables_changed& what);
+  pool_changed look() const;
   void pass();
 
 private:

@@ -12,6 +12,18 @@ void supervisor_state::begin(supervisor_options options) {
     if (down.reason != caf::exit_reason::user_shutdown)
       options_.stop_process("an actor ended by itself: " + caf::to_string(down.reason));
   });
+  self_->set_exit_handler([this](const caf::exit_msg& exit) {
+    end();
+    self_->quit(exit.reason);
+  });
+}
+
+/// What the SUPERVISOR made ends with it.
+void supervisor_state::end() {
+  for (const auto& [id, pool] : pools_)
+    self_->send_exit(pool, caf::exit_reason::user_shutdown);
+  for (const auto& [id, one] : links_)
+    self_->send_exit(one.link, caf::exit_reason::user_shutdown);
 }
 
 template <class Handle>

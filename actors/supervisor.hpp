@@ -45,6 +45,7 @@ private:
     std::uint64_t session = 0;
   };
 
+  void end();
   void add_pool(const pool_id& id);
   void drop_missing_pools();
   void introduce_pools();

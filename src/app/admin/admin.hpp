@@ -1,0 +1,90 @@
+#pragma once
+// The admin API (docs/admin-api.md): a request in, a JSON document or a problem out.
+//
+// Handlers read tables that are linearizable, decide nothing that a record must decide, and ask the
+// actor whose business it is. They run on the listener's threads and may wait.
+
+#include "src/app/parts.hpp"
+#include "src/app/proposing.hpp"
+#include "src/http/service_listener.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include <string>
+#include <vector>
+
+namespace assay::app::admin {
+
+namespace json = boost::json;
+
+/// What a handler sees of a request.
+struct call {
+  app::parts& parts;
+  std::vector<std::string> path; ///< Segments behind `/assay/v1/`, decoded.
+  std::map<std::string, std::string> query;
+  json::object body;
+  ledger::author author;
+};
+
+/// A JSON document, or, with `text` set, a body of another type.
+struct reply {
+  json::object document;
+  std::string text;
+  std::string text_type;
+};
+
+using answer = result<reply, problem>;
+
+/// The whole API as one handler for a listener.
+http::service_response serve(app::parts& parts, const http::service_request& request);
+
+// -- handlers, by file ----------------------------------------------------------------------------
+
+answer apply(const call& c);         // catalog.cpp
+answer remove(const call& c);        // catalog.cpp
+answer list(const call& c);          // views.cpp
+answer describe(const call& c);      // views.cpp
+answer qualify(const call& c);       // decisions.cpp
+answer promote(const call& c);       // decisions.cpp
+answer reverse(const call& c);       // decisions.cpp
+answer waive(const call& c);         // decisions.cpp
+answer revoke(const call& c);        // decisions.cpp
+answer explain(const call& c);       // explain.cpp
+answer decision(const call& c);      // explain.cpp
+answer ledger_log(const call& c);    // records.cpp
+answer ledger_show(const call& c);   // records.cpp
+answer ledger_verify(const call& c); // records.cpp
+answer status(const call& c);        // cluster.cpp
+answer host_token(const call& c);    // cluster.cpp
+answer env(const call& c);           // cluster.cpp
+answer submit(const call& c);        // jobs.cpp
+answer job_output(const call& c);    // jobs.cpp
+answer job_errors(const call& c);    // jobs.cpp
+answer cancel_job(const call& c);    // jobs.cpp
+
+// -- shared (dispatch.cpp)
+// --------------------------------------------------------------------------
+
+/// The text at `key`, or a problem that names the key. `required` false: empty when it is not
+/// there.
+result<std::string, problem>
+text_at(const json::object& from, std::string_view key, bool required = true);
+result<std::int64_t, problem>
+number_at(const json::object& from, std::string_view key, std::int64_t otherwise);
+
+/// Puts one record on the ledger for the caller; the receipt as a document.
+answer put(const call& c, ledger::payload what, const std::string& reason);
+
+json::object to_json(const store::receipt& r);
+
+/// One record's row as `assay ledger log` shows it, newest first; `subject` empty: all.
+struct history_query {
+  std::string subject_kind;
+  std::string subject;
+  std::size_t limit = 20;
+};
+result<json::array, problem>
+history_of(const app::parts& parts, const history_query& what); // records.cpp
+
+} // namespace assay::app::admin

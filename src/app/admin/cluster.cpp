@@ -1,0 +1,89 @@
+// The cluster as a whole, its hosts' tokens, and how a client reaches a standalone.
+
+#include "src/app/admin/admin.hpp"
+#include "src/app/admin/views.hpp"
+#include "src/app/standalone.hpp"
+#include "src/base/limits.hpp"
+#include "src/fabric/curve_keys.hpp"
+
+namespace assay::app::admin {
+
+namespace {
+
+json::array problems_of(const store::engine_status& status) {
+  json::array all;
+  if (status.is_disk_full)
+    all.emplace_back("the ledger's disk is full: proposals are refused until there is room; free "
+                     "some, no restart is needed");
+  if (!status.is_clock_trusted)
+    all.emplace_back(status.clock_text);
+  return all;
+}
+
+} // namespace
+
+answer status(const call& c) {
+  auto w = look(c);
+  if (!w)
+    return unexpected{w.error()};
+  auto engine = c.parts.engine->status();
+  std::uint64_t hosts = 0, ready = 0;
+  for (const auto& [id, host] : w->hosts)
+    hosts += host.connected;
+  for (const auto& [id, view] : w->pools)
+    for (const auto& replica : view->replicas)
+      ready += replica.takes_traffic;
+  const auto& head = w->tables->head;
+  return reply{
+    {{"version", ASSAY_VERSION},
+     {"cluster", head.cluster ? assay::to_text(*head.cluster) : ""},
+     {"seq", w->seq},
+     {"chain", assay::to_text(head.chain)},
+     {"leader", engine.is_leader},
+     {"term", engine.term},
+     {"ingress", c.parts.base_url},
+     {"agents", c.parts.hub->address()},
+     {"hosts_connected", hosts},
+     {"replicas_ready", ready},
+     {"problems", problems_of(engine)},
+     {"freshness", "linearizable"}},
+    {},
+    {}};
+}
+
+answer host_token(const call& c) {
+  auto name = text_at(c.body, "name", false);
+  auto pool = text_at(c.body, "pool", false);
+  if (!name || !pool)
+    return unexpected{!name ? name.error() : pool.error()};
+  auto token = fabric::new_join_token(c.parts.hub->address(), c.parts.hub_key);
+  auto secret = fabric::to_text(token.keys.shared);
+  auto expires =
+    wall_ms{wall_now().value + std::chrono::milliseconds{limits::join_token_life}.count()};
+  // What is kept is the token's public half: it lets its holder in to join, and proves nothing
+  // else.
+  auto done = put(
+    c,
+    ledger::token_issued{
+      .id = secret,
+      .secret = sha256(secret),
+      .role = ledger::identity_role::host,
+      .pool = {*pool},
+      .expires_at = expires,
+    },
+    name->empty() ? "a host may join" : "host " + *name + " may join"
+  );
+  if (!done)
+    return done;
+  return reply{{{"token", fabric::to_text(token)}, {"expires_at_ms", expires.value}}, {}, {}};
+}
+
+answer env(const call& c) {
+  auto key = read_tryout_key(c.parts.data);
+  if (!key)
+    return unexpected{key.error()};
+  return reply{
+    {{"base_url", c.parts.base_url}, {"key_name", tryout_key_name}, {"key", *key}}, {}, {}};
+}
+
+} // namespace assay::app::admin

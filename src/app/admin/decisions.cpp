@@ -1,0 +1,126 @@
+// What people decide: qualification, promotion, its reverse, waivers, revocations.
+
+#include "src/app/admin/admin.hpp"
+#include "src/app/asking.hpp"
+
+#include <chrono>
+
+namespace assay::app::admin {
+
+namespace {
+
+unexpected<problem> invalid(std::string where, std::string what, std::string next) {
+  return unexpected{
+    problem{problem_kind::invalid, std::move(what), std::move(where), std::move(next)}};
+}
+
+answer moved(const call& c, result<move_answer, problem> got) {
+  if (!got)
+    return unexpected{got.error()};
+  if (!got->what)
+    return unexpected{got->what.error()};
+  auto read = read_now(*c.parts.engine);
+  if (!read)
+    return unexpected{read.error()};
+  const auto* row = ledger::find(read->tables->moves, *got->what);
+  auto state = row ? moves::name(row->state) : "proposed";
+  return reply{{{"move", got->what->value}, {"state", state}}, {}, {}};
+}
+
+} // namespace
+
+answer qualify(const call& c) {
+  auto implementation = text_at(c.body, "implementation");
+  auto reason = text_at(c.body, "reason", false);
+  if (!implementation || !reason)
+    return unexpected{!implementation ? implementation.error() : reason.error()};
+  auto got = ask<qualify_answer>(
+    *c.parts.actors, c.parts.evaluator, assay::qualify{{*implementation}, c.author, *reason}
+  );
+  if (!got)
+    return unexpected{got.error()};
+  if (!got->what)
+    return unexpected{got->what.error()};
+  return reply{{{"qualification", got->what->value}}, {}, {}};
+}
+
+answer promote(const call& c) {
+  auto implementation = text_at(c.body, "implementation");
+  auto status = text_at(c.body, "status");
+  auto reason = text_at(c.body, "reason", false);
+  for (const auto* text : {&implementation, &status, &reason})
+    if (!*text)
+      return unexpected{text->error()};
+  auto wanted = catalog::parse_implementation_status(*status);
+  if (!wanted)
+    return invalid(
+      "status",
+      "'" + *status + "' is not known",
+      "allowed: production, canary, batch-only, suspended, retired"
+    );
+  return moved(
+    c,
+    ask<move_answer>(
+      *c.parts.actors, c.parts.mover, assay::promote{{*implementation}, *wanted, c.author, *reason}
+    )
+  );
+}
+
+answer reverse(const call& c) {
+  auto move = text_at(c.body, "move");
+  auto reason = text_at(c.body, "reason", false);
+  if (!move || !reason)
+    return unexpected{!move ? move.error() : reason.error()};
+  return moved(
+    c, ask<move_answer>(*c.parts.actors, c.parts.mover, assay::reverse{{*move}, c.author, *reason})
+  );
+}
+
+answer waive(const call& c) {
+  auto implementation = text_at(c.body, "implementation");
+  auto reason = text_at(c.body, "reason");
+  auto hours = number_at(c.body, "hours", 24);
+  if (!implementation || !reason)
+    return unexpected{!implementation ? implementation.error() : reason.error()};
+  if (!hours)
+    return unexpected{hours.error()};
+  const auto* gates = c.body.if_contains("gates");
+  if (!gates || !gates->is_array())
+    return invalid("gates", "is not a list", "give gate numbers, for example [4, 5]");
+  ledger::waiver waiver{
+    .id = "w-" + short_name(new_uuid7()),
+    .implementation = {*implementation},
+    .gates = {},
+    .expires_at =
+      {wall_now().value + std::chrono::milliseconds{std::chrono::hours{*hours}}.count()},
+    .reason = *reason,
+  };
+  for (const auto& gate : gates->get_array()) {
+    if (!gate.is_int64() || gate.get_int64() < 1 || gate.get_int64() > 8)
+      return invalid(
+        "gates", "holds something that is no gate", "gates are 1 to 8; 2, 4 and 5 can be waived"
+      );
+    waiver.gates.push_back(static_cast<std::uint8_t>(gate.get_int64()));
+  }
+  return put(c, std::move(waiver), *reason);
+}
+
+answer revoke(const call& c) {
+  auto kind = text_at(c.body, "kind");
+  auto name = text_at(c.body, "name");
+  auto reason = text_at(c.body, "reason", false);
+  for (const auto* text : {&kind, &name, &reason})
+    if (!*text)
+      return unexpected{text->error()};
+  if (*kind == "qualification")
+    return put(
+      c, ledger::qualification_changed{{*name}, qualification::event::revoke, {}, *reason}, *reason
+    );
+  if (*kind == "key")
+    return put(c, ledger::key_revoked{{*name}, *reason}, *reason);
+  if (*kind == "host")
+    return put(c, ledger::identity_revoked{*name, *reason}, *reason);
+  return invalid("kind", "'" + *kind + "' cannot be revoked", "allowed: qualification, key, host");
+}
+
+} // namespace assay::app::admin

@@ -1,0 +1,228 @@
+#include "src/app/admin/admin.hpp"
+#include "src/base/log.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <pwd.h>
+
+namespace assay::app::admin {
+
+namespace {
+
+struct route {
+  std::string_view method;
+  std::string_view pattern; ///< `*` is one segment; a name that holds `/` comes percent-encoded.
+  answer (*handler)(const call&);
+};
+
+constexpr route routes[] = {
+  {"GET", "status", status},
+  {"GET", "env", env},
+  {"POST", "apply", apply},
+  {"POST", "qualify", qualify},
+  {"POST", "promote", promote},
+  {"POST", "reverse", reverse},
+  {"POST", "waive", waive},
+  {"POST", "revoke", revoke},
+  {"POST", "explain", explain},
+  {"GET", "decisions/*", decision},
+  {"GET", "ledger", ledger_log},
+  {"POST", "ledger/verify", ledger_verify},
+  {"GET", "ledger/*", ledger_show},
+  {"POST", "hosts/token", host_token},
+  {"POST", "jobs", submit},
+  {"GET", "jobs/*/output", job_output},
+  {"GET", "jobs/*/errors", job_errors},
+  {"POST", "jobs/*/cancel", cancel_job},
+  {"GET", "*", list},
+  {"GET", "*/*", describe},
+  {"DELETE", "*/*", remove},
+};
+
+constexpr std::string_view prefix = "/assay/v1/";
+
+std::vector<std::string> split(std::string_view path) {
+  std::vector<std::string> parts;
+  while (!path.empty()) {
+    auto slash = path.find('/');
+    parts.emplace_back(path.substr(0, slash));
+    path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+  }
+  return parts;
+}
+
+/// Names hold slashes (`MODEL/POOL/ARTIFACT`), and the listener has decoded the path: so a
+/// pattern's one `*` before its last fixed word takes as many segments as are left for it.
+bool matches(
+  std::string_view pattern, const std::vector<std::string>& path, std::vector<std::string>& into
+) {
+  auto wanted = split(pattern);
+  if (path.size() < wanted.size())
+    return false;
+  into.clear();
+  auto extra = path.size() - wanted.size();
+  auto greedy = wanted.size();
+  for (std::size_t i = 1; i < wanted.size(); ++i)
+    if (wanted[i] == "*")
+      greedy = i;
+  if (extra > 0 && greedy == wanted.size())
+    return false;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    auto segment = path[at++];
+    for (std::size_t more = 0; i == greedy && more < extra; ++more)
+      segment += "/" + path[at++];
+    if (wanted[i] != "*" && wanted[i] != segment)
+      return false;
+    into.push_back(std::move(segment));
+  }
+  return true;
+}
+
+http::service_response error_response(const problem& p) {
+  json::object error{
+    {"kind", name(p.kind)}, {"what", p.what}, {"where", p.where}, {"next", p.next}};
+  return {
+    http_status(p.kind),
+    "application/json",
+    json::serialize(json::object{{"error", std::move(error)}})};
+}
+
+/// Who sits at the other end of the socket. Without a peer there is no author, and nothing is done.
+ledger::author author_of(std::uint32_t uid) {
+  const auto* entry = ::getpwuid(uid);
+  return {entry ? entry->pw_name : "uid-" + std::to_string(uid), ledger::authentication::socket};
+}
+
+result<json::object, problem> body_of(const http::service_request& request) {
+  if (request.body.empty())
+    return json::object{};
+  boost::system::error_code bad;
+  json::parse_options options;
+  options.max_depth = 32;
+  auto parsed = json::parse(request.body, bad, {}, options);
+  if (bad || !parsed.is_object())
+    return unexpected{problem{
+      problem_kind::invalid,
+      "the body is not a JSON object",
+      request.path,
+      "docs/admin-api.md says what each call takes"}};
+  return std::move(parsed.get_object());
+}
+
+http::service_response respond(
+  app::parts& parts,
+  const http::service_request& request,
+  const route& r,
+  std::vector<std::string> path
+) {
+  auto body = body_of(request);
+  if (!body)
+    return error_response(body.error());
+  call c{parts, std::move(path), request.query, std::move(*body), author_of(*request.peer_uid)};
+  auto got = r.handler(c);
+  if (!got)
+    return error_response(got.error());
+  if (!got->text_type.empty())
+    return {200, got->text_type, std::move(got->text)};
+  return {200, "application/json", json::serialize(got->document)};
+}
+
+} // namespace
+
+http::service_response serve(app::parts& parts, const http::service_request& request) {
+  if (!request.peer_uid)
+    return error_response(
+      {problem_kind::forbidden,
+       "the admin API needs a peer that can be named",
+       {},
+       "use the admin socket"}
+    );
+  if (!request.path.starts_with(prefix))
+    return error_response(
+      {problem_kind::not_found, "unknown path", request.path, "everything lies under /assay/v1/"}
+    );
+  auto path = split(std::string_view{request.path}.substr(prefix.size()));
+  auto known = false;
+  std::vector<std::string> matched;
+  for (const auto& route : routes) {
+    if (!matches(route.pattern, path, matched))
+      continue;
+    known = true;
+    if (route.method == request.method)
+      try {
+        return respond(parts, request, route, matched);
+      } catch (const std::exception& why) {
+        // A field of another type than the handler took for granted: its accessors throw.
+        log::error("admin_handler_threw", {{"path", request.path}, {"why", why.what()}});
+        return error_response(
+          {problem_kind::invalid,
+           std::string{"a field is not of the type it must be: "} + why.what(),
+           request.path,
+           "see docs/admin-api.md"}
+        );
+      }
+  }
+  return error_response(
+    {problem_kind::not_found,
+     known ? request.method + " is not known here" : "unknown path",
+     request.path,
+     "see docs/admin-api.md"}
+  );
+}
+
+result<std::string, problem>
+text_at(const json::object& from, std::string_view key, bool required) {
+  const auto* value = from.if_contains(key);
+  if (!value && !required)
+    return std::string{};
+  if (value && value->is_string() && (!required || !value->get_string().empty()))
+    return std::string{value->get_string()};
+  return unexpected{problem{
+    problem_kind::invalid,
+    value ? "is not a text" : "is missing",
+    std::string{key},
+    "give a JSON string"}};
+}
+
+result<std::int64_t, problem>
+number_at(const json::object& from, std::string_view key, std::int64_t otherwise) {
+  const auto* value = from.if_contains(key);
+  if (!value)
+    return otherwise;
+  boost::system::error_code bad;
+  auto number = value->is_number() ? value->to_number<std::int64_t>(bad) : -1;
+  if (!value->is_number() || bad || number < 0)
+    return unexpected{problem{
+      problem_kind::invalid,
+      json::serialize(*value) + " is not a whole number from 0 on",
+      std::string{key},
+      {}}};
+  return number;
+}
+
+json::object to_json(const store::receipt& r) {
+  return {
+    {"seq", r.seq},
+    {"record", assay::to_text(r.record_hash)},
+    {"stamped_at_ms", r.stamped_at.value},
+    {"repeated", r.is_repeated}};
+}
+
+answer put(const call& c, ledger::payload what, const std::string& reason) {
+  auto text = text_at(c.body, "record_id", false);
+  if (!text)
+    return unexpected{text.error()};
+  auto id = text->empty() ? std::optional{new_uuid7()} : parse_uuid(*text);
+  if (!id)
+    return unexpected{problem{
+      problem_kind::invalid, "'" + *text + "' is not a UUID", "record_id", "make a UUIDv7"}};
+  auto done = propose_now(
+    *c.parts.engine, ledger::make_record(*id, std::move(what), c.author, {"operator", reason})
+  );
+  if (!done)
+    return unexpected{done.error()};
+  return reply{{{"receipt", to_json(*done)}}, {}, {}};
+}
+
+} // namespace assay::app::admin

@@ -1,0 +1,118 @@
+// Why: for a request that could be, and for one that was.
+
+#include "src/routing/explain.hpp"
+
+#include "src/app/admin/admin.hpp"
+#include "src/app/asking.hpp"
+
+#include <future>
+
+namespace assay::app::admin {
+
+namespace {
+
+json::array lines_of(const std::vector<std::string>& lines) {
+  json::array all;
+  for (const auto& line : lines)
+    all.emplace_back(line);
+  return all;
+}
+
+json::object pairs_of(const std::vector<routing::name_value>& pairs) {
+  json::object all;
+  for (const auto& [name, value] : pairs)
+    all[name] = value;
+  return all;
+}
+
+json::array implementations_of(const routing::explanation& e) {
+  json::array all;
+  for (const auto& one : e.implementations) {
+    json::array gates;
+    for (const auto& gate : one.gates)
+      gates.push_back(json::object{
+        {"gate", static_cast<int>(gate.what.gate)},
+        {"name", routing::name(gate.what.gate)},
+        {"verdict", routing::name(gate.what.answer)},
+        {"text", gate.text}});
+    all.push_back(json::object{
+      {"implementation", one.id.value},
+      {"pool", one.pool.value},
+      {"status", one.status},
+      {"share_bps", one.share_bps},
+      {"eligible", one.eligible},
+      {"predicted", one.predicted},
+      {"gates", std::move(gates)}});
+  }
+  return all;
+}
+
+problem missed(http::ingress_server::decision_miss why, const std::string& id) {
+  using miss = http::ingress_server::decision_miss;
+  auto what = why == miss::overwritten
+                ? "decision '" + id + "' was overwritten: the ring keeps the last ones only"
+              : why == miss::never_made
+                ? "decision '" + id + "' was never made"
+                : "decision '" + id + "' is of another ingress or an earlier run of this one";
+  return {problem_kind::not_found, what, {}, "x-assay-decision of a recent answer names one"};
+}
+
+} // namespace
+
+answer explain(const call& c) {
+  auto model = text_at(c.body, "model");
+  auto key = text_at(c.body, "key", false);
+  auto input = number_at(c.body, "input_tokens", 0);
+  auto output = number_at(c.body, "output_tokens", 0);
+  if (!model || !key)
+    return unexpected{!model ? model.error() : key.error()};
+  if (!input || !output)
+    return unexpected{!input ? input.error() : output.error()};
+  const auto* stream = c.body.if_contains("stream");
+  explain_question question{.model = *model, .key = *key, .shape = {}};
+  auto tokens = static_cast<std::uint32_t>(*input);
+  question.shape.input = {tokens, tokens};
+  if (*output > 0)
+    question.shape.output_tokens = static_cast<std::uint32_t>(*output);
+  question.shape.stream = stream && stream->is_bool() && stream->get_bool();
+  auto got = ask<explain_answer>(*c.parts.actors, c.parts.router, std::move(question));
+  if (!got)
+    return unexpected{got.error()};
+  if (!got->what)
+    return unexpected{got->what.error()};
+  const auto& e = *got->what;
+  json::object decision{
+    {"model", e.model},
+    {"policy", e.policy},
+    {"route_generation", e.route_generation},
+    {"outcome", e.outcome}};
+  return reply{
+    {{"decision", std::move(decision)},
+     {"implementations", implementations_of(e)},
+     {"lines", lines_of(routing::to_lines(e))}},
+    {},
+    {}};
+}
+
+answer decision(const call& c) {
+  using found = http::ingress_server::found_decision;
+  auto promise = std::make_shared<std::promise<found>>();
+  auto future = promise->get_future();
+  c.parts.ingress->find_decision({c.path[1]}, [promise](found entry) {
+    promise->set_value(std::move(entry));
+  });
+  if (future.wait_for(limits::proposal_patience) != std::future_status::ready)
+    return unexpected{
+      problem{problem_kind::unavailable, "the ingress did not answer", {}, "try again"}};
+  auto entry = future.get();
+  if (!entry)
+    return unexpected{missed(entry.error(), c.path[1])};
+  return reply{
+    {{"decision", pairs_of(routing::to_pairs(*entry))},
+     {"implementations", json::array{}},
+     {"lines", lines_of(routing::to_lines(*entry))}},
+    {},
+    {}};
+}
+
+} // namespace assay::app::admin

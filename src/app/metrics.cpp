@@ -1,0 +1,103 @@
+#include "src/app/metrics.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace assay::app {
+
+namespace {
+
+const prometheus::Histogram::BucketBoundaries seconds_buckets{
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120};
+
+double seconds(std::chrono::microseconds time) {
+  return std::chrono::duration<double>{time}.count();
+}
+
+prometheus::Labels labels_of(const routing::outcome& o) {
+  return {
+    {"model", o.model.value},
+    {"pool", o.pool.value},
+    {"class", std::string{contract::name(o.traffic)}},
+  };
+}
+
+} // namespace
+
+struct metrics::parts {
+  prometheus::Registry registry;
+  prometheus::Family<prometheus::Counter>& requests =
+    prometheus::BuildCounter()
+      .Name("assay_requests_total")
+      .Help("Requests that are over, by how they ended")
+      .Register(registry);
+  prometheus::Family<prometheus::Counter>& tokens = prometheus::BuildCounter()
+                                                      .Name("assay_tokens_total")
+                                                      .Help("Tokens, as engines' usage states them")
+                                                      .Register(registry);
+  prometheus::Family<prometheus::Histogram>& ttft =
+    prometheus::BuildHistogram()
+      .Name("assay_ttft_seconds")
+      .Help("Request to first content of the answer")
+      .Register(registry);
+  prometheus::Family<prometheus::Histogram>& total = prometheus::BuildHistogram()
+                                                       .Name("assay_request_seconds")
+                                                       .Help("Request to end of the answer")
+                                                       .Register(registry);
+  prometheus::Family<prometheus::Gauge>& gauge(const char* name, const char* help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+  }
+  void set(const char* name, const char* help, double value) {
+    gauge(name, help).Add({}).Set(value);
+  }
+};
+
+metrics::metrics() : parts_{std::make_unique<parts>()} {}
+metrics::~metrics() = default;
+
+void metrics::count(const std::vector<routing::outcome>& all) {
+  for (const auto& one : all) {
+    auto labels = labels_of(one);
+    auto ended = labels;
+    ended["ending"] = std::string{routing::name(one.how)};
+    ended["code"] = one.failure ? std::string{contract::describe(*one.failure).code} : "";
+    parts_->requests.Add(ended).Increment();
+    if (one.how != routing::ending::served)
+      continue;
+    parts_->total.Add(labels, seconds_buckets).Observe(seconds(one.total));
+    if (one.ttft)
+      parts_->ttft.Add(labels, seconds_buckets).Observe(seconds(*one.ttft));
+    for (const auto& [kind, tokens] :
+         {std::pair{"input", one.usage.input_tokens},
+          std::pair{"output", one.usage.output_tokens}}) {
+      auto with_kind = labels;
+      with_kind["kind"] = kind;
+      parts_->tokens.Add(with_kind).Increment(tokens);
+    }
+  }
+}
+
+std::string metrics::text(const gauges& now) {
+  auto set = [&](const char* name, const char* help, auto value) {
+    parts_->set(name, help, static_cast<double>(value));
+  };
+  set("assay_connections_open", "Client connections now", now.ingress.open);
+  set("assay_body_bytes_buffered", "Request bodies in memory now", now.ingress.buffered_bytes);
+  set("assay_upstream_connects", "Connections made to replicas", now.ingress.upstream_connects);
+  set("assay_upstream_reuses", "Requests sent on a kept connection", now.ingress.upstream_reuses);
+  set("assay_retries", "Requests tried again on another endpoint", now.ingress.retries);
+  set("assay_streams_cut", "Streams that ended by an error event", now.ingress.streams_cut);
+  set("assay_ledger_seq", "Last record", now.ledger.seq);
+  set("assay_ledger_applied_index", "Last applied log entry", now.ledger.applied_index);
+  set("assay_ledger_waiting", "Proposals not answered yet", now.ledger.waiting);
+  set("assay_ledger_disk_full", "1: proposals are refused", now.ledger.is_disk_full);
+  set("assay_ledger_clock_trusted", "0: the clock jumped", now.ledger.is_clock_trusted);
+  set("assay_endpoints", "Endpoints of replicas known here", now.endpoints);
+  set("assay_in_flight", "Requests at replicas now", now.in_flight);
+  return prometheus::TextSerializer{}.Serialize(parts_->registry.Collect());
+}
+
+} // namespace assay::app

@@ -1,0 +1,44 @@
+#include "src/app/monitor.hpp"
+
+namespace assay::app {
+
+namespace {
+
+constexpr auto plain = "text/plain; charset=utf-8";
+
+std::string why_not_ready(const parts& p, bool is_ready) {
+  if (!is_ready)
+    return "starting or stopping";
+  auto ledger = p.engine->status();
+  if (!ledger.is_leader)
+    return "the ledger has no leader";
+  if (ledger.is_disk_full)
+    return "the ledger's disk is full";
+  return {};
+}
+
+} // namespace
+
+http::service_response
+serve_monitor(const parts& p, bool is_ready, const http::service_request& request) {
+  if (request.method != "GET" && request.method != "HEAD")
+    return {405, plain, "GET only\n"};
+  if (request.path == "/healthz")
+    return {200, plain, "ok\n"};
+  if (request.path == "/readyz") {
+    auto why = why_not_ready(p, is_ready);
+    return why.empty() ? http::service_response{200, plain, "ready\n"}
+                       : http::service_response{503, plain, why + "\n"};
+  }
+  if (request.path == "/metrics") {
+    gauges now{.ingress = p.ingress->stats(), .ledger = p.engine->status()};
+    for (const auto& endpoint : p.counters->usages()) {
+      now.endpoints += 1;
+      now.in_flight += endpoint.in_flight;
+    }
+    return {200, "text/plain; version=0.0.4; charset=utf-8", p.metrics->text(now)};
+  }
+  return {404, plain, "known here: /healthz /readyz /metrics\n"};
+}
+
+} // namespace assay::app

@@ -1,0 +1,40 @@
+#pragma once
+// Everything that a running assayd is made of, as the admin API reaches it. Owned by
+// src/app/node.hpp, which outlives all of it.
+
+#include "actors/interfaces.hpp"
+#include "src/app/metrics.hpp"
+#include "src/app/settings.hpp"
+#include "src/fabric/hub.hpp"
+#include "src/http/ingress_server.hpp"
+#include "src/store/blob_store.hpp"
+#include "src/store/ledger_engine.hpp"
+
+#include <caf/actor_system.hpp>
+
+#include <filesystem>
+#include <string>
+
+namespace assay::app {
+
+struct parts {
+  app::settings settings;
+  std::filesystem::path data;
+  store::ledger_engine* engine = nullptr;
+  store::blob_store* blobs = nullptr;
+  http::ingress_server* ingress = nullptr;
+  fabric::hub* hub = nullptr;
+  fabric::public_key hub_key;
+  app::metrics* metrics = nullptr;
+  std::shared_ptr<pool::endpoint_registry> counters;
+  caf::actor_system* actors = nullptr;
+  ledger_actor ledger;
+  ingress_actor router;
+  evaluator_actor evaluator;
+  mover_actor mover;
+  job_queue_actor jobs;
+  supervisor_actor supervisor;
+  std::string base_url; ///< Of the ingress, `http://IP:PORT/v1`.
+};
+
+} // namespace assay::app
