@@ -1,13 +1,12 @@
 #pragma once
-// The ledger's engine: proposals in, receipts and immutable views out, everything durable in
-// between.
+// The ledger's engine: proposals in, receipts and immutable views out, everything durable between.
 //
-//   propose --> waiting --> LOG WRITER: seal the batch, raft_step, one synced log transaction
-//                               | committed entries
-//                           APPLIER: machine.apply --> answers; rows + applied index --> one state
-//                           transaction
-//                               | every 10 ms, 256 entries or a barrier
-//                           view published to `on_view`
+//   propose -> waiting -> LOG WRITER: seal the batch, raft_step, one synced log transaction
+//                             | committed entries
+//                         APPLIER: machine.apply -> answers; rows + applied index -> one
+//                         transaction
+//                             | every 10 ms, 256 entries or a barrier
+//                         view published to `on_view`
 //
 // An answer means: the log entry is durable on a quorum and applied. It does not mean that a
 // published view shows it yet; who needs that asks through `read_barrier`. A full disk refuses
@@ -15,11 +14,12 @@
 // Any other error of a commit ends the process: after a failed fsync the next one falsely succeeds,
 // so nothing is retried.
 //
-// The engine owns its two threads and no CAF. It never stamps twice with the same time, never
+// The engine owns its two threads and no CAF. It never stamps two batches with the same time, never
 // reports a write to raft that did not reach the disk, and never drops log entries that the state
 // on disk does not contain.
 
 #include "src/store/data_directory.hpp"
+#include "src/store/rows.hpp"
 #include "src/store/state_machine.hpp"
 
 #include <chrono>
@@ -28,52 +28,56 @@
 
 namespace assay::store {
 
-/// One committed state. Content never changes; hold it as long as needed, it pins memory and no
-/// transaction.
+/// One committed state. Its content never changes; holding it pins memory and no transaction.
 struct view {
   std::uint64_t index = 0; ///< Applied raft index.
   std::uint64_t term = 0;
-  std::uint64_t seq = 0; ///< Last record.
-  wall_ms stamped_at;    ///< Of the last batch.
-  std::shared_ptr<const void> tables;
+  std::uint64_t seq = 0;              ///< Of the last record.
+  wall_ms stamped_at;                 ///< Of the last batch.
+  std::shared_ptr<const void> tables; ///< What `state_machine::share` gave; see `tables_of`.
 };
 using view_ptr = std::shared_ptr<const view>;
 
 struct proposal {
   std::string bytes;           ///< At most `limits::proposal_bytes`.
-  bool is_time_driven = false; ///< Refused while the clock is not trusted: `expire` and its kin.
+  bool is_time_driven = false; ///< `expire` and its kin: refused while the clock is not trusted.
 };
 
-enum class commit_point { log, state };
+enum class commit_point : std::uint8_t { log, state };
+
+/// What the process exits with after a disk error (EX_IOERR of sysexits.h).
+inline constexpr int disk_error_exit = 74;
 
 /// Clocks, faults and the end of the process are handed in, so that tests own them.
 struct engine_options {
   std::uint64_t server_id = 1;
   std::string address = "local";
-  std::uint64_t map_bytes = 0; ///< Address space per environment; 0 is `limits::map_bytes`.
-  std::uint64_t trailing = 0;  ///< Applied log entries kept; 0 is `limits::log_trailing`.
-  std::function<void(view_ptr)> on_view;                ///< APPLIER thread; must not block.
-  std::function<wall_ms()> wall;                        ///< Empty: the system's clock.
+  std::uint64_t map_bytes = 0;           ///< Address space per environment; 0: `limits::map_bytes`.
+  std::uint32_t trailing = 0;            ///< Applied log entries kept; 0: `limits::log_trailing`.
+  std::function<void(view_ptr)> on_view; ///< APPLIER thread, first with the loaded state; short.
+  std::function<wall_ms()> wall;         ///< Empty: the system's clock.
   std::function<std::chrono::milliseconds()> boot;      ///< Empty: CLOCK_BOOTTIME.
-  std::function<void(const std::string&)> stop_process; ///< Empty: logs and `_exit(4)`.
-  std::function<int(commit_point)> fault; ///< Tests: an errno that the commit reports.
+  std::function<void(const std::string&)> stop_process; ///< Empty: logs and exits at once.
+  std::function<int(commit_point)> fault; ///< Tests: an errno that the commit reports, or 0.
 };
 
 struct engine_status {
-  std::uint64_t server_id = 0, term = 0, commit_index = 0, applied_index = 0, durable_index = 0;
-  std::uint64_t first_index = 0, last_index = 0, seq = 0;
+  std::uint64_t server_id = 0;
+  std::uint64_t term = 0;
+  std::uint64_t commit_index = 0;
+  std::uint64_t applied_index = 0;
+  std::uint64_t durable_index = 0; ///< Applied, and on disk in the state environment.
+  std::uint64_t first_index = 0;   ///< Of the log.
+  std::uint64_t last_index = 0;
+  std::uint64_t seq = 0;
+  std::uint64_t waiting = 0; ///< Proposals not answered yet.
   bool is_leader = false;
   bool is_disk_full = false;
   bool is_clock_trusted = true;
   std::string clock_text; ///< What jumped and what to do; empty while trusted.
-  std::uint32_t log_map_percent = 0, state_map_percent = 0;
-  std::uint64_t oldest_reader_lag = 0; ///< Transactions committed since the oldest open read began.
-  std::uint64_t waiting = 0;           ///< Proposals not answered yet.
-};
-
-struct stored_row {
-  std::string key;
-  std::string value;
+  std::uint32_t log_map_percent = 0;
+  std::uint32_t state_map_percent = 0;
+  std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read began.
 };
 
 class ledger_engine {
@@ -81,33 +85,31 @@ public:
   using answered = std::function<void(answer)>;
   using viewed = std::function<void(result<view_ptr, problem>)>;
 
-  /// Makes the first state of a cluster of one: refused if any state exists. `open` needs it done
-  /// once.
+  /// Makes the first state of a cluster of one. Refused if there is any state.
   static result<void, problem>
-  bootstrap(const data_directory& directory, const engine_options& options);
+  bootstrap(const data_directory& directory, const engine_options& options = {});
   static bool is_bootstrapped(const data_directory& directory);
 
-  /// Loads the state, starts the threads and has applied the whole log when it returns (unless the
-  /// disk is full). The directory must outlive the engine.
+  /// Loads the state and starts the threads. The whole log is applied when this returns, unless the
+  /// disk is full. The directory must outlive the engine.
   static result<std::unique_ptr<ledger_engine>, problem> open(
-    const data_directory& directory, std::unique_ptr<state_machine> machine, engine_options options
+    const data_directory& directory,
+    std::unique_ptr<state_machine> machine,
+    engine_options options = {}
   );
 
-  /// Stops both threads after the state on disk holds all that was answered. What waits is answered
-  /// `unavailable`.
+  /// Stops both threads. What was answered is durable; what still waits is answered `unavailable`.
   ~ledger_engine();
-
   ledger_engine(const ledger_engine&) = delete;
   ledger_engine& operator=(const ledger_engine&) = delete;
 
-  /// Any thread; never blocks. `done` is called exactly once, from an engine thread, or from this
-  /// call when the proposal is refused at the door (too large, too many waiting, closing). It must
-  /// not block. `unavailable` after the proposal was taken means: outcome unknown, propose the same
-  /// record id again.
+  /// Any thread; never waits for the disk. `done` is called exactly once, on an engine thread, or
+  /// by this call when the proposal is refused at the door (too large, too many waiting, closing);
+  /// it must be short. `exhausted` and `refused` mean that nothing changed. `unavailable` with
+  /// "outcome unknown" means that it may have: propose the same record id again.
   void propose(proposal what, answered done);
 
-  /// A linearizable read: the view contains everything that was answered before this call. Any
-  /// thread.
+  /// A linearizable read: the view holds everything that was answered before this call. Any thread.
   void read_barrier(viewed done);
 
   /// The newest committed view. Any thread.
@@ -118,20 +120,9 @@ public:
   /// A person has looked at the clock: time-driven proposals are taken again.
   void trust_clock();
 
-  // Committed rows, straight from disk. Any thread; each call is one read transaction that ends
-  // with it.
-  result<std::optional<std::string>, problem> read_row(std::string_view key) const;
-  /// Rows whose key starts with `prefix`, from `from` on (or downwards from it), at most `count`.
-  /// Longer scans page: the next call starts behind the last key. A page ends early at
-  /// `limits::page_bytes`.
-  struct scan {
-    std::string prefix;
-    std::string
-      from; ///< First key wanted (inclusive); empty: the prefix's first, or last when downwards.
-    std::size_t count = 1'000;
-    bool is_downwards = false;
-  };
-  result<std::vector<stored_row>, problem> read_rows(const scan& what) const;
+  /// Committed rows, straight from disk. Any thread.
+  result<std::optional<std::string>, problem> row(std::string_view key) const;
+  result<std::vector<stored_row>, problem> rows(const row_scan& what) const;
 
 private:
   struct parts;

@@ -4,7 +4,7 @@
 // the product runs, tests bring a smaller one.
 //
 // Each member says which thread calls it. `apply` is a pure function of what was applied before and
-// of its arguments: no clock, no chance, no disk.
+// of its arguments: no clock, no chance, no disk but `known`.
 
 #include "src/base/clock.hpp"
 #include "src/base/digest.hpp"
@@ -25,9 +25,9 @@ namespace assay::store {
 struct receipt {
   std::uint64_t seq = 0;    ///< Dense from 1; 0 for a state entry, which has none.
   digest record_hash;       ///< Of what the asker wrote; zero for a state entry.
-  std::uint64_t index = 0;  ///< Raft index of the batch that carried it first.
+  digest chain;             ///< Head of the hash chain with this record; zero for a state entry.
   wall_ms stamped_at;       ///< The leader's time.
-  bool is_repeated = false; ///< The same record was applied before; this is its first receipt.
+  bool is_repeated = false; ///< The same record was taken before; this is its first receipt.
 };
 
 using answer = result<receipt, problem>;
@@ -38,12 +38,22 @@ struct row_change {
   std::optional<std::string> value; ///< None deletes the row.
 };
 
-/// What applying one batch did: one answer per proposal, in order.
+/// What applying one log entry did: one answer per proposal, in order.
 struct applied {
   std::vector<answer> answers;
-  std::vector<row_change> rows;
-  std::uint64_t seq = 0; ///< Last sequence number in use afterwards.
-  wall_ms stamped_at;    ///< The batch's stamp; the next one is later.
+  std::vector<row_change> rows; ///< In order; a later change of a key replaces an earlier one.
+};
+
+/// Rows as of all entries applied so far, on disk or not yet.
+class row_lookup {
+public:
+  virtual ~row_lookup() = default;
+  virtual std::optional<std::string> find(std::string_view key) const = 0;
+};
+
+struct standing {
+  std::uint64_t seq = 0; ///< Of the last record.
+  wall_ms stamped_at;    ///< Of the last batch; the next one's is later.
 };
 
 class state_machine {
@@ -58,9 +68,17 @@ public:
   virtual result<void, problem> load(std::string_view key, std::string_view value) = 0;
 
   /// Applies a batch that `seal` made, here or on another coordinator. APPLIER thread.
-  virtual applied apply(std::string_view batch, std::uint64_t index, std::uint64_t term) = 0;
+  virtual applied apply(
+    std::string_view batch, std::uint64_t index, std::uint64_t term, const row_lookup& known
+  ) = 0;
 
-  /// The tables as they are now, never changed again. APPLIER thread (and the opening thread).
+  /// An entry that carries no batch was committed. APPLIER thread.
+  virtual std::vector<row_change> skip(std::uint64_t index, std::uint64_t term) = 0;
+
+  /// As of everything loaded and applied. APPLIER thread, and before it the opening one.
+  virtual standing stands() const = 0;
+
+  /// The tables as they are now, never changed again. The same threads.
   virtual std::shared_ptr<const void> share() = 0;
 };
 

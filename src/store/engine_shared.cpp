@@ -1,0 +1,145 @@
+#include "src/store/engine_shared.hpp"
+
+#include "src/base/limits.hpp"
+#include "src/base/log.hpp"
+
+#include <time.h>
+#include <unistd.h>
+
+namespace assay::store {
+
+namespace {
+
+std::chrono::milliseconds boot_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds{now.tv_sec} + std::chrono::milliseconds{now.tv_nsec / 1'000'000};
+}
+
+[[noreturn]] void exit_at_once(const std::string& why) {
+  log::error("ledger stopped the process", {{"why", why}});
+  // No destructors: nothing may be written after a failed sync.
+  ::_exit(disk_error_exit);
+}
+
+engine_options with_defaults(engine_options options) {
+  if (!options.wall)
+    options.wall = wall_now;
+  if (!options.boot)
+    options.boot = boot_now;
+  if (!options.stop_process)
+    options.stop_process = exit_at_once;
+  if (options.map_bytes == 0)
+    options.map_bytes = limits::map_bytes;
+  if (options.trailing == 0)
+    options.trailing = limits::log_trailing;
+  return options;
+}
+
+} // namespace
+
+problem disk_full_problem(const std::string& why) {
+  return {
+    problem_kind::exhausted,
+    "disk_full: " + why,
+    "ledger",
+    "nothing was changed and reading goes on; free space on the data directory's disk and ask "
+    "again, no restart is needed"};
+}
+
+problem unknown_outcome(const std::string& why) {
+  return {
+    problem_kind::unavailable,
+    why + ", outcome unknown",
+    "ledger",
+    "ask again with the same record id: if it was taken, you get its first receipt"};
+}
+
+engine_shared::engine_shared(engine_options options)
+  : options_{with_defaults(std::move(options))} {}
+
+std::uint32_t engine_shared::trailing() const {
+  return options_.trailing;
+}
+
+bool engine_shared::enter() {
+  auto before = waiting_.fetch_add(1);
+  if (before < limits::proposals_waiting)
+    return true;
+  waiting_.fetch_sub(1);
+  return false;
+}
+
+void engine_shared::answer_one(const ledger_engine::answered& done, answer what) {
+  waiting_.fetch_sub(1);
+  done(std::move(what));
+}
+
+void engine_shared::die(const std::string& why) {
+  if (is_dead_.exchange(true))
+    return;
+  options_.stop_process(why);
+  notify();
+}
+
+void engine_shared::set_full(commit_point where, bool is_full) {
+  if (full_[static_cast<int>(where)].exchange(is_full) == is_full)
+    return;
+  auto place = where == commit_point::log ? "log" : "state";
+  if (is_full)
+    log::error("ledger refuses proposals: disk_full", {{"environment", place}});
+  else
+    log::info("ledger takes proposals again", {{"environment", place}});
+  notify();
+}
+
+bool engine_shared::is_full(commit_point where) const {
+  return full_[static_cast<int>(where)];
+}
+
+void engine_shared::set_applied(std::uint64_t index, wall_ms stamped_at) {
+  stamped_ = stamped_at.value;
+  applied_ = index;
+}
+
+void engine_shared::set_durable(std::uint64_t index) {
+  durable_ = index;
+  notify();
+}
+
+void engine_shared::notify() {
+  // The empty section orders this with a waiter between its check and its sleep.
+  { std::lock_guard hold{mutex_}; }
+  changed_.notify_all();
+}
+
+void engine_shared::wait_for(std::uint64_t index) {
+  std::unique_lock hold{mutex_};
+  changed_.wait(hold, [&] { return durable_ >= index || is_dead_ || is_full(); });
+}
+
+void engine_shared::publish(view_ptr next) {
+  {
+    std::lock_guard hold{mutex_};
+    view_ = next;
+  }
+  if (options_.on_view)
+    options_.on_view(std::move(next));
+}
+
+view_ptr engine_shared::current() const {
+  std::lock_guard hold{mutex_};
+  return view_;
+}
+
+void engine_shared::set_log(const log_standing& now) {
+  std::lock_guard hold{mutex_};
+  log_ = now;
+}
+
+engine_shared::log_standing engine_shared::log() const {
+  std::lock_guard hold{mutex_};
+  return log_;
+}
+
+} // namespace assay::store

@@ -1,0 +1,79 @@
+#pragma once
+// What the engine's two threads and its callers share. Everything here is safe for any thread.
+
+#include "src/consensus/values.hpp"
+#include "src/store/ledger_engine.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+namespace assay::store {
+
+class engine_shared {
+public:
+  explicit engine_shared(engine_options options);
+
+  const engine_options& options() const { return options_; }
+  std::uint32_t trailing() const;
+
+  // -- answers ------------------------------------------------------------------------------
+  /// Takes a place among those that wait; false when all are taken.
+  bool enter();
+  void answer_one(const ledger_engine::answered& done, answer what);
+  std::uint64_t waiting() const { return waiting_; }
+
+  // -- the end ------------------------------------------------------------------------------
+  /// A commit failed for good. Ends the process, or in tests lets the engine answer and stand
+  /// still.
+  void die(const std::string& why);
+  bool is_dead() const { return is_dead_; }
+
+  // -- progress -----------------------------------------------------------------------------
+  void set_full(commit_point where, bool is_full);
+  bool is_full(commit_point where) const;
+  bool is_full() const { return is_full(commit_point::log) || is_full(commit_point::state); }
+  void set_applied(std::uint64_t index, wall_ms stamped_at);
+  void set_durable(std::uint64_t index);
+  void set_state_map_percent(std::uint32_t percent) { state_map_percent_ = percent; }
+  std::uint32_t state_map_percent() const { return state_map_percent_; }
+  std::uint64_t applied() const { return applied_; }
+  std::uint64_t durable() const { return durable_; }
+  wall_ms stamped_at() const { return {stamped_}; }
+
+  /// Waits until everything up to `index` is applied, or nothing more will be for now.
+  void wait_for(std::uint64_t index);
+
+  void publish(view_ptr next);
+  view_ptr current() const;
+
+  struct log_standing {
+    std::uint64_t term = 0, commit = 0, first = 0, last = 0;
+    bool is_leader = false;
+    std::string clock_text;
+  };
+  void set_log(const log_standing& now);
+  log_standing log() const;
+
+private:
+  void notify();
+
+  const engine_options options_;
+  std::atomic<std::uint64_t> waiting_ = 0;
+  std::atomic<bool> is_dead_ = false;
+  std::atomic<bool> full_[2] = {false, false};
+  std::atomic<std::uint64_t> applied_ = 0;
+  std::atomic<std::uint64_t> durable_ = 0;
+  std::atomic<std::int64_t> stamped_ = 0;
+  std::atomic<std::uint32_t> state_map_percent_ = 0;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  view_ptr view_;
+  log_standing log_;
+};
+
+/// The texts that askers see.
+problem disk_full_problem(const std::string& why);
+problem unknown_outcome(const std::string& why);
+
+} // namespace assay::store

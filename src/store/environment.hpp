@@ -1,0 +1,92 @@
+#pragma once
+// One LMDB environment: opened with the checks that LMDB leaves to its user, read in short
+// transactions, written in whole ones.
+//
+// Full sync, no WRITEMAP (a full disk would be a SIGBUS), no DUPSORT, readers without thread-local
+// slots. A write transaction begins and ends within `write`, so it never changes threads: one
+// begun on one thread and committed on another hangs the next.
+
+#include "src/base/problem.hpp"
+#include "src/base/result.hpp"
+
+#include <lmdb.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay::store {
+
+/// Why nothing was written. A full disk passes; everything else ends the process.
+struct write_failure {
+  bool is_disk_full = false;
+  std::string text;
+};
+
+/// What a commit's error code means, given the file system's free room. ENOSPC although there is
+/// room was reported by the sync itself, which counts as EIO: what was written is lost.
+bool is_full_disk(int code, std::uint64_t free_bytes, std::uint64_t wanted_bytes);
+
+/// Bytes and LMDB's view of them.
+MDB_val to_lmdb(std::string_view bytes);
+std::string_view from_lmdb(const MDB_val& value);
+
+class environment {
+public:
+  struct database {
+    const char* name;
+    unsigned flags; ///< MDB_INTEGERKEY or 0.
+  };
+
+  /// Refuses a file shorter than the pages in use, which would be a SIGBUS later. `databases` are
+  /// made when missing; `dbi(i)` is the i-th.
+  static result<std::unique_ptr<environment>, problem> open(
+    const std::filesystem::path& folder,
+    std::uint64_t map_bytes,
+    const std::vector<database>& databases
+  );
+
+  ~environment();
+  environment(const environment&) = delete;
+  environment& operator=(const environment&) = delete;
+
+  MDB_dbi dbi(std::size_t i) const { return databases_[i]; }
+
+  /// Runs `fill` in a write transaction and commits; `fill` returns LMDB's code and does not touch
+  /// anything but the transaction. Room for `bytes` is reserved first. One thread only.
+  std::optional<write_failure> write(std::uint64_t bytes, const std::function<int(MDB_txn*)>& fill);
+
+  /// Makes sure that the disk has room for a transaction of this size.
+  std::optional<write_failure> reserve(std::uint64_t bytes);
+
+  /// Runs `look` in a read transaction that ends with it. Any thread.
+  result<void, problem> read(const std::function<int(MDB_txn*)>& look) const;
+
+  std::uint32_t map_percent() const;
+  std::uint64_t oldest_reader_lag() const;
+
+  /// Tests: an errno that stands in for what the commit reports.
+  void inject(std::function<int()> fault) { fault_ = std::move(fault); }
+
+private:
+  environment(std::filesystem::path folder, MDB_env* env) : folder_{std::move(folder)}, env_{env} {}
+  result<void, problem> open_databases(const std::vector<database>& databases);
+  result<void, problem> check_length() const;
+  int commit(const std::function<int(MDB_txn*)>& fill);
+  write_failure failure(int code, std::uint64_t bytes) const;
+  std::uint64_t used_bytes() const;
+
+  std::filesystem::path folder_;
+  MDB_env* env_ = nullptr;
+  std::vector<MDB_dbi> databases_;
+  std::uint64_t reserved_bytes_ = 0; ///< Length of the file up to which blocks are allocated.
+  bool can_reserve_ = true;
+  std::function<int()> fault_;
+};
+
+} // namespace assay::store

@@ -1,0 +1,277 @@
+#include "src/store/ledger_engine.hpp"
+
+#include "src/base/limits.hpp"
+#include "src/base/uuid.hpp"
+#include "src/consensus/configuration.hpp"
+#include "src/store/applier.hpp"
+#include "src/store/log_writer.hpp"
+
+namespace assay::store {
+
+namespace {
+
+problem fresh_problem(const data_directory& directory) {
+  return {
+    problem_kind::not_found,
+    "this data directory holds no ledger",
+    directory.root().string(),
+    "start with `assayd --standalone " + directory.root().string()
+      + "` to make one, or give the directory of an existing one"};
+}
+
+problem used_problem(const data_directory& directory) {
+  return {
+    problem_kind::refused,
+    "this data directory holds a ledger already",
+    directory.root().string(),
+    "start it without making a new one, or choose an empty directory"};
+}
+
+problem mismatch_problem(const data_directory& directory, const std::string& what) {
+  return {
+    problem_kind::refused,
+    "raft/ and ledger/ do not belong together: " + what,
+    directory.root().string(),
+    "restore both from one backup; nothing was changed"};
+}
+
+problem write_problem(const data_directory& directory, const write_failure& why) {
+  if (why.is_disk_full)
+    return disk_full_problem(why.text);
+  return {
+    problem_kind::unavailable,
+    why.text,
+    directory.root().string(),
+    "check the disk, then make the directory anew"};
+}
+
+struct stores {
+  std::unique_ptr<log_store> log;
+  std::unique_ptr<state_store> state;
+};
+
+result<stores, problem>
+open_stores(const data_directory& directory, const engine_options& options) {
+  const auto map = options.map_bytes == 0 ? limits::map_bytes : options.map_bytes;
+  auto log = log_store::open(directory.raft(), map);
+  if (!log)
+    return unexpected{log.error()};
+  auto state = state_store::open(directory.ledger(), map);
+  if (!state)
+    return unexpected{state.error()};
+  return stores{*std::move(log), *std::move(state)};
+}
+
+std::optional<problem> judge(
+  const data_directory& directory, const log_store::contents& log, const state_store::mark& state
+) {
+  if (log.disk_id.empty() && state.disk_id.empty())
+    return fresh_problem(directory);
+  if (log.disk_id != state.disk_id)
+    return mismatch_problem(directory, "they carry different disk ids");
+  const auto last = log.first_index + log.entries.size() - 1;
+  if (state.index > last)
+    return mismatch_problem(
+      directory,
+      "the state is at entry " + std::to_string(state.index) + ", the log ends at "
+        + std::to_string(last)
+    );
+  if (state.index + 1 < log.first_index)
+    return mismatch_problem(
+      directory,
+      "the state is at entry " + std::to_string(state.index) + ", the log begins at "
+        + std::to_string(log.first_index)
+    );
+  return {};
+}
+
+result<std::unique_ptr<consensus::core>, problem>
+make_core(const engine_options& options, std::uint64_t run) {
+  consensus::settings how;
+  how.id = options.server_id;
+  how.address = options.address;
+  how.run = run;
+  how.seed = static_cast<std::uint32_t>(options.server_id * 2'654'435'761U + run);
+  return consensus::core::make(how);
+}
+
+} // namespace
+
+// -- parts --------------------------------------------------------------------------------------
+
+/// In the order of construction; threads end before what they use.
+struct ledger_engine::parts {
+  parts(
+    engine_options options,
+    stores open,
+    std::unique_ptr<state_machine> machine,
+    std::unique_ptr<consensus::core> core
+  )
+    : shared{std::move(options)}, log{std::move(open.log)}, state{std::move(open.state)},
+      machine{std::move(machine)}, applying{shared, *state, *log, *this->machine},
+      writing{shared, *log, *this->machine, applying, std::move(core)} {
+    if (!shared.options().fault)
+      return;
+    log->disk().inject([this] { return shared.options().fault(commit_point::log); });
+    state->disk().inject([this] { return shared.options().fault(commit_point::state); });
+  }
+
+  engine_shared shared;
+  std::unique_ptr<log_store> log;
+  std::unique_ptr<state_store> state;
+  std::unique_ptr<state_machine> machine;
+  applier applying;
+  log_writer writing;
+};
+
+// -- first state --------------------------------------------------------------------------------
+
+bool ledger_engine::is_bootstrapped(const data_directory& directory) {
+  std::error_code ignored; // An unreadable folder is told apart by `open`.
+  return std::filesystem::exists(directory.raft() / "data.mdb", ignored)
+         || std::filesystem::exists(directory.ledger() / "data.mdb", ignored);
+}
+
+result<void, problem>
+ledger_engine::bootstrap(const data_directory& directory, const engine_options& options) {
+  auto open = open_stores(directory, options);
+  if (!open)
+    return unexpected{open.error()};
+  auto log = open->log->load();
+  if (!log)
+    return unexpected{log.error()};
+  auto state = open->state->load_mark();
+  if (!state)
+    return unexpected{state.error()};
+  if (!log->disk_id.empty() || !log->entries.empty() || state->index > 0)
+    return unexpected{used_problem(directory)};
+  // The state first: a log without identity is still nothing, and may be begun again.
+  const auto id = to_text(new_uuid7());
+  auto failed = open->state->write_identity(id);
+  consensus::configuration alone{
+    {options.server_id, options.address, consensus::member_role::voter}};
+  if (!failed)
+    failed = open->log->write(
+      consensus::hard_state{1, 0},
+      {{1, {{1, consensus::entry_kind::change, consensus::encode(alone)}}}}
+    );
+  if (!failed)
+    failed = open->log->write_identity(id, 0);
+  if (failed)
+    return unexpected{write_problem(directory, *failed)};
+  return {};
+}
+
+// -- opening ------------------------------------------------------------------------------------
+
+result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
+  const data_directory& directory, std::unique_ptr<state_machine> machine, engine_options options
+) {
+  if (!is_bootstrapped(directory))
+    return unexpected{fresh_problem(directory)};
+  auto open = open_stores(directory, options);
+  if (!open)
+    return unexpected{open.error()};
+  auto log = open->log->load();
+  if (!log)
+    return unexpected{log.error()};
+  auto state = open->state->load_mark();
+  if (!state)
+    return unexpected{state.error()};
+  if (auto wrong = judge(directory, *log, *state))
+    return unexpected{*wrong};
+  auto loaded = open->state->load_rows([&](std::string_view key, std::string_view value) {
+    return machine->load(key, value);
+  });
+  if (!loaded)
+    return unexpected{loaded.error()};
+  const auto run = log->run + 1;
+  if (auto failed = open->log->write_identity(log->disk_id, run); failed && !failed->is_disk_full)
+    return unexpected{write_problem(directory, *failed)};
+  auto core = make_core(options, run);
+  if (!core)
+    return unexpected{core.error()};
+
+  const auto last = log->first_index + log->entries.size() - 1;
+  auto all = std::make_unique<parts>(
+    std::move(options), *std::move(open), std::move(machine), *std::move(core)
+  );
+  all->applying.start(*state);
+  all->writing.start(*std::move(log), state->index);
+  all->shared.wait_for(last);
+  return std::unique_ptr<ledger_engine>{new ledger_engine{std::move(all)}};
+}
+
+ledger_engine::ledger_engine(std::unique_ptr<parts> all) : parts_{std::move(all)} {}
+
+ledger_engine::~ledger_engine() {
+  parts_->writing.stop();
+  parts_->applying.stop();
+}
+
+// -- for callers --------------------------------------------------------------------------------
+
+void ledger_engine::propose(proposal what, answered done) {
+  if (what.bytes.size() > limits::proposal_bytes)
+    return done(unexpected{problem{
+      problem_kind::invalid,
+      "the record has " + std::to_string(what.bytes.size()) + " bytes",
+      "ledger",
+      "at most " + std::to_string(limits::proposal_bytes)
+        + " are allowed; put large content into a blob and name its digest"}});
+  if (!parts_->shared.enter())
+    return done(unexpected{problem{
+      problem_kind::unavailable,
+      std::to_string(limits::proposals_waiting)
+        + " proposals are waiting already; nothing was "
+          "changed",
+      "ledger",
+      "ask again in a second"}});
+  parts_->writing.propose(std::move(what), std::move(done));
+}
+
+void ledger_engine::read_barrier(viewed done) {
+  parts_->writing.read(std::move(done));
+}
+
+view_ptr ledger_engine::current() const {
+  return parts_->shared.current();
+}
+
+void ledger_engine::trust_clock() {
+  parts_->writing.trust_clock();
+}
+
+engine_status ledger_engine::status() const {
+  const auto& shared = parts_->shared;
+  auto log = shared.log();
+  auto now = shared.current();
+  engine_status out;
+  out.server_id = shared.options().server_id;
+  out.term = log.term;
+  out.commit_index = log.commit;
+  out.applied_index = shared.applied();
+  out.durable_index = shared.durable();
+  out.first_index = log.first;
+  out.last_index = log.last;
+  out.seq = now ? now->seq : 0;
+  out.waiting = shared.waiting();
+  out.is_leader = log.is_leader;
+  out.is_disk_full = shared.is_full();
+  out.is_clock_trusted = log.clock_text.empty();
+  out.clock_text = log.clock_text;
+  out.log_map_percent = parts_->log->disk().map_percent();
+  out.state_map_percent = shared.state_map_percent();
+  out.oldest_reader_lag = parts_->state->disk().oldest_reader_lag();
+  return out;
+}
+
+result<std::optional<std::string>, problem> ledger_engine::row(std::string_view key) const {
+  return parts_->state->row(key);
+}
+
+result<std::vector<stored_row>, problem> ledger_engine::rows(const row_scan& what) const {
+  return parts_->state->rows(what);
+}
+
+} // namespace assay::store

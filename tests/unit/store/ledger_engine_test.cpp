@@ -1,0 +1,316 @@
+#include "src/base/limits.hpp"
+#include "tests/unit/store/notes.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <thread>
+
+namespace assay::store {
+
+using namespace test;
+
+namespace {
+
+/// Collects what the engine would have died of, and the faults it is to meet.
+struct faults {
+  std::atomic<int> log = 0, state = 0;
+  std::promise<std::string> died;
+
+  engine_options options() {
+    engine_options out;
+    out.fault = [this](commit_point where) {
+      return where == commit_point::log ? log.load() : state.load();
+    };
+    out.stop_process = [this](const std::string& why) { died.set_value(why); };
+    return out;
+  }
+};
+
+} // namespace
+
+TEST_CASE("a note that was answered is in the view behind a barrier, and after a restart") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  {
+    auto engine = open_engine(directory);
+    CHECK(take(*engine, "a=1").seq == 1);
+    CHECK(take(*engine, "b=2").seq == 2);
+    auto view = barrier(*engine);
+    REQUIRE(view);
+    CHECK(notes_of(*view) == notes{{"a", {1, "1"}}, {"b", {2, "2"}}});
+    CHECK((*view)->seq == 2);
+  }
+  auto engine = open_engine(directory);
+  CHECK(notes_of(engine->current()) == notes{{"a", {1, "1"}}, {"b", {2, "2"}}});
+  CHECK(engine->current()->seq == 2);
+  CHECK(take(*engine, "c=3").seq == 3);
+}
+
+TEST_CASE("proposing the same note again gives its first receipt") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  auto engine = open_engine(directory);
+  auto first = take(*engine, "a=1");
+  auto again = take(*engine, "a=1");
+  CHECK(again.seq == first.seq);
+  CHECK(again.is_repeated);
+  auto other = ask(*engine, "a=2").get();
+  REQUIRE_FALSE(other);
+  CHECK(other.error().kind == problem_kind::refused);
+  CHECK(barrier(*engine).value()->seq == 1);
+}
+
+TEST_CASE("stamps grow although the wall clock stands still or goes back") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  std::atomic<std::int64_t> wall = 1'000'000;
+  engine_options options;
+  options.wall = [&] { return wall_ms{wall}; };
+  options.boot = [] { return std::chrono::milliseconds{0}; };
+  {
+    auto engine = open_engine(directory, options);
+    CHECK(take(*engine, "a=1").stamped_at == wall_ms{1'000'000});
+    CHECK(take(*engine, "b=1").stamped_at == wall_ms{1'000'001});
+    wall = 999'000;
+    CHECK(take(*engine, "c=1").stamped_at == wall_ms{1'000'002});
+  }
+  auto engine = open_engine(directory, options);
+  CHECK(take(*engine, "d=1").stamped_at == wall_ms{1'000'003});
+}
+
+TEST_CASE("after a jump of the wall clock time-driven proposals stop until somebody accepts it") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  std::atomic<std::int64_t> wall = 1'000'000;
+  engine_options options;
+  options.wall = [&] { return wall_ms{wall}; };
+  options.boot = [] { return std::chrono::milliseconds{0}; };
+  auto engine = open_engine(directory, options);
+  CHECK(ask(*engine, "a=1", true).get());
+  wall += 5'001;
+  take(*engine, "b=1");
+  auto refused = ask(*engine, "c=1", true).get();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::refused);
+  CHECK(refused.error().what.find("5001 ms forward") != std::string::npos);
+  engine->trust_clock();
+  take(*engine, "d=1");
+  CHECK(ask(*engine, "c=1", true).get());
+}
+
+TEST_CASE("views come in order and none is older than its predecessor") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  std::vector<std::uint64_t> seen;
+  engine_options options;
+  options.on_view = [&](view_ptr v) { seen.push_back(v->index); };
+  {
+    auto engine = open_engine(directory, options);
+    for (int i = 0; i < 20; ++i) {
+      take(*engine, "n" + std::to_string(i) + "=x");
+      REQUIRE(barrier(*engine));
+    }
+  }
+  CHECK(seen.size() >= 20);
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+}
+
+TEST_CASE("many proposers at once: each gets one answer, sequence numbers are dense") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  auto engine = open_engine(directory);
+  constexpr int threads = 8, each = 50;
+  std::vector<std::thread> proposers;
+  std::atomic<int> answered = 0;
+  for (int t = 0; t < threads; ++t)
+    proposers.emplace_back([&, t] {
+      for (int i = 0; i < each; ++i) {
+        auto got = ask(*engine, std::to_string(t) + "-" + std::to_string(i) + "=x").get();
+        answered += got.has_value() ? 1 : 0;
+        if (i % 10 == 0)
+          (void)engine->status();
+      }
+    });
+  for (auto& t : proposers)
+    t.join();
+  CHECK(answered == threads * each);
+  auto view = barrier(*engine);
+  REQUIRE(view);
+  CHECK((*view)->seq == threads * each);
+  CHECK(notes_of(*view).size() == threads * each);
+  CHECK(engine->status().waiting == 0);
+}
+
+TEST_CASE("a proposal is taken at the size limit and refused one byte above") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  auto engine = open_engine(directory);
+  auto largest = "a=" + std::string(limits::proposal_bytes - 2, 'x');
+  CHECK(ask(*engine, largest).get());
+  auto refused = ask(*engine, largest + "x").get();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::invalid);
+}
+
+TEST_CASE("with all places taken the next proposal is refused at the door") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  std::promise<void> hold;
+  auto held = hold.get_future().share();
+  engine_options options;
+  std::atomic<bool> is_holding = false;
+  options.fault = [&](commit_point where) {
+    if (where == commit_point::log && is_holding)
+      held.wait();
+    return 0;
+  };
+  auto engine = open_engine(directory, options);
+  is_holding = true;
+  std::vector<std::future<answer>> taken;
+  for (std::size_t i = 0; i < limits::proposals_waiting; ++i)
+    taken.push_back(ask(*engine, "n" + std::to_string(i) + "=x"));
+  auto refused = ask(*engine, "late=x").get();
+  hold.set_value();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::unavailable);
+  for (auto& t : taken)
+    CHECK(t.get());
+}
+
+TEST_CASE("a second bootstrap is refused, and opening an empty directory says what to do") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  engine_options options;
+  options.map_bytes = 64 << 20;
+  auto none = ledger_engine::open(directory, std::make_unique<note_machine>(), options);
+  REQUIRE_FALSE(none);
+  CHECK(none.error().kind == problem_kind::not_found);
+  REQUIRE(ledger_engine::bootstrap(directory, options));
+  auto twice = ledger_engine::bootstrap(directory, options);
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().kind == problem_kind::refused);
+}
+
+TEST_CASE("the log is compacted behind the state, and a restart goes on from there") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  engine_options options;
+  options.trailing = 40;
+  std::uint64_t seq = 0;
+  for (int start = 0; start < 3; ++start) {
+    auto engine = open_engine(directory, options);
+    for (int i = 0; i < 100; ++i) {
+      seq = take(*engine, std::to_string(start) + "-" + std::to_string(i) + "=x").seq;
+      if (i % 10 == 9)
+        REQUIRE(barrier(*engine));
+    }
+    // Compaction follows a state commit by one round of the writer.
+    while (engine->status().first_index + 3 * options.trailing < engine->status().last_index)
+      take(*engine, "again=x");
+    CHECK(engine->status().first_index > 1);
+    CHECK(engine->status().first_index <= engine->status().durable_index);
+  }
+  auto engine = open_engine(directory, options);
+  CHECK(notes_of(engine->current()).size() == 301);
+  CHECK(seq == 300);
+}
+
+TEST_CASE("entries that the state never got are applied again from the log") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  {
+    faults broken;
+    auto engine = open_engine(directory, broken.options());
+    take(*engine, "before=1");
+    REQUIRE(barrier(*engine));
+    broken.state = EDQUOT; // No state transaction passes from here on.
+    CHECK(take(*engine, "after=2").seq == 2);
+    auto refused = barrier(*engine);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == problem_kind::exhausted);
+    CHECK(notes_of(engine->current()).size() == 1);
+  }
+  auto engine = open_engine(directory);
+  CHECK(notes_of(engine->current()) == notes{{"before", {1, "1"}}, {"after", {2, "2"}}});
+}
+
+TEST_CASE("a full disk refuses proposals, reads go on, and room lets them in without a restart") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  faults broken;
+  auto engine = open_engine(directory, broken.options());
+  take(*engine, "a=1");
+  REQUIRE(barrier(*engine));
+  auto where = GENERATE(commit_point::log, commit_point::state);
+  (where == commit_point::log ? broken.log : broken.state) = EDQUOT;
+  auto caught = ask(*engine, "b=2"); // Finds the disk full when it is in the log's memory already.
+  if (where == commit_point::state)
+    CHECK(caught.get());
+  while (!engine->status().is_disk_full)
+    std::this_thread::yield();
+  auto refused = ask(*engine, "c=3").get();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::exhausted);
+  CHECK(refused.error().what.find("disk_full") != std::string::npos);
+  CHECK(notes_of(engine->current()).contains("a"));
+  broken.log = broken.state = 0;
+  if (where == commit_point::log)
+    CHECK(caught.get()); // It waited, and is written now.
+  while (engine->status().is_disk_full)
+    std::this_thread::yield();
+  CHECK(take(*engine, "c=3").seq == 3);
+  CHECK(notes_of(barrier(*engine).value()).size() == 3);
+}
+
+TEST_CASE("an I/O error of a commit ends the process with its reason, and acknowledges nothing") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  faults broken;
+  auto engine = open_engine(directory, broken.options());
+  take(*engine, "a=1");
+  REQUIRE(barrier(*engine));
+  SECTION("of the log") {
+    broken.log = GENERATE(EIO, ENOSPC); // There is room: the sync itself said so.
+    auto lost = ask(*engine, "b=2");
+    CHECK(broken.died.get_future().get().find("raft") != std::string::npos);
+    broken.log = 0;
+    auto later = ask(*engine, "c=3").get();
+    REQUIRE_FALSE(later);
+    engine.reset();
+    auto got = lost.get();
+    REQUIRE_FALSE(got);
+    CHECK(got.error().what.find("outcome unknown") != std::string::npos);
+  }
+  SECTION("of the state") {
+    broken.state = EIO;
+    ask(*engine, "b=2").wait();
+    CHECK(broken.died.get_future().get().find("ledger") != std::string::npos);
+    CHECK(notes_of(engine->current()).size() == 1);
+  }
+}
+
+TEST_CASE("rows are read in pages, in both directions, within their prefix") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  auto engine = open_engine(directory);
+  for (auto name : {"a", "b", "c", "d"})
+    take(*engine, std::string{name} + "=x");
+  REQUIRE(barrier(*engine));
+  auto keys = [&](row_scan what) {
+    std::string out;
+    for (const auto& row : engine->rows(what).value())
+      out += row.key + " ";
+    return out;
+  };
+  CHECK(keys({"n/"}) == "n/a n/b n/c n/d ");
+  CHECK(keys({"n/", "n/b", 2}) == "n/b n/c ");
+  CHECK(keys({"n/", {}, 2, true}) == "n/d n/c ");
+  CHECK(keys({"n/", "n/b", 9, true}) == "n/b n/a ");
+  CHECK(keys({"n/", "n/bb", 9, true}) == "n/b n/a ");
+  CHECK(keys({"zzz"}).empty());
+  CHECK(keys({"", {}, 9}) == "n/a n/b n/c n/d stamp ");
+  CHECK(engine->row("n/a").value() == "1:x");
+  CHECK_FALSE(engine->row("n/none").value());
+}
+
+} // namespace assay::store
