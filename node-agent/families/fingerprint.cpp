@@ -45,13 +45,6 @@ std::string os_release(const fs::path& root) {
   return "unknown";
 }
 
-/// The folder of a Python virtual environment that `program` lies in; empty when in none.
-fs::path virtual_environment(const fs::path& program) {
-  std::error_code none;
-  auto folder = program.parent_path().parent_path();
-  return fs::exists(folder / "pyvenv.cfg", none) ? folder : fs::path{};
-}
-
 bool is_left_out(const fs::path& path) {
   return path.extension() == ".pyc" || path.filename() == "RECORD"
          || path.filename() == "__pycache__";
@@ -130,36 +123,36 @@ private:
   hasher hasher_{environment_domain};
 };
 
-std::optional<problem> add_virtual_environment(
-  environment_reader& reader, const fs::path& folder, const fs::path& program
-) {
-  if (auto wrong = reader.add_folder(folder / "lib", "lib/"))
-    return wrong;
-  std::error_code error;
-  auto size = fs::file_size(program, error);
-  if (!error && !fs::is_symlink(program, error) && size <= launcher_bytes) {
-    auto text = read_small_file(program);
-    if (!text)
-      return environment_problem(program, errno);
-    // Its first line names the environment's folder, which may differ from host to host.
-    reader.add_text("launcher", without(std::move(*text), folder.native()));
-  }
-  return reader.add_file("interpreter", folder / "bin/python3");
+/// A file that names the environment's own folder, which may differ from host to host.
+std::optional<problem>
+add_launcher(environment_reader& reader, const fs::path& path, const std::string& environment) {
+  auto text = read_small_file(path);
+  if (!text)
+    return environment_problem(path, errno);
+  reader.add_text(path.filename().native(), without(std::move(*text), environment));
+  return {};
 }
 
-std::optional<problem> add_program(environment_reader& reader, const fs::path& program) {
-  if (auto wrong = reader.add_file("program", program))
+/// What the tools of the environment itself put there; they run nothing of ours.
+bool is_tool(const std::string& name) {
+  return name.starts_with("pip") || name.starts_with("activate") || name.starts_with("Activate");
+}
+
+std::optional<problem> add_virtual_environment(environment_reader& reader, const fs::path& folder) {
+  if (auto wrong = reader.add_folder(folder / "lib", "lib/"))
+    return wrong;
+  if (auto wrong = reader.add_file("interpreter", folder / "bin/python3"))
     return wrong;
   std::error_code error;
-  std::set<fs::path> libraries;
-  auto folder = fs::canonical(program, error).parent_path();
-  // A program in /usr/bin has no libraries of its own beside it.
-  for (fs::directory_iterator entry{folder, error}, end; !error && entry != end;
+  std::set<fs::path> launchers;
+  for (fs::directory_iterator entry{folder / "bin", error}, end; !error && entry != end;
        entry.increment(error))
-    if (entry->path().filename().native().find(".so") != std::string::npos)
-      libraries.insert(entry->path());
-  for (const auto& library : libraries)
-    if (auto wrong = reader.add_file(library.filename().native(), library))
+    if (!entry->is_symlink(error) && entry->is_regular_file(error)
+        && entry->file_size(error) <= launcher_bytes
+        && !is_tool(entry->path().filename().native()))
+      launchers.insert(entry->path());
+  for (const auto& path : launchers)
+    if (auto wrong = add_launcher(reader, path, folder.native()))
       return wrong;
   return {};
 }
@@ -194,14 +187,43 @@ stack_fields host_fields(const cpu_facts& facts, const fs::path& root) {
   };
 }
 
-result<digest, problem> environment_digest(const fs::path& program, digest_cache& cache) {
+result<digest, problem> environment_digest(const fs::path& folder, digest_cache& cache) {
   environment_reader reader{cache};
-  auto folder = virtual_environment(program);
-  auto wrong = folder.empty() ? add_program(reader, program)
-                              : add_virtual_environment(reader, folder, program);
+  std::error_code none;
+  auto above = folder.parent_path();
+  auto wrong = fs::exists(above / "pyvenv.cfg", none) ? add_virtual_environment(reader, above)
+                                                      : reader.add_folder(folder, "");
   if (wrong)
     return unexpected{*wrong};
   return reader.finish();
+}
+
+host_stack::host_stack(std::vector<fs::path> runtime_folders, digest_cache& cache)
+  : folders_{std::move(runtime_folders)}, cache_{cache} {}
+
+fabric::fingerprint host_stack::collect() {
+  stack_fields fields;
+  if (auto facts = discover_cpu())
+    fields = host_fields(*facts);
+  std::set<std::string> environments; // Sorted, so that the order of `path` does not matter.
+  for (const auto& folder : folders_) {
+    auto sum = environment_digest(folder, cache_);
+    // A runtime that cannot be read is another stack than one that can.
+    environments.insert(sum ? to_text(*sum) : "unreadable: " + sum.error().what);
+  }
+  std::string all;
+  for (const auto& environment : environments)
+    all += (all.empty() ? "" : " ") + environment;
+  fields["runtimes"] = all.empty() ? "none" : all;
+  auto found = make_fingerprint(std::move(fields));
+  std::lock_guard guard{mutex_};
+  newest_ = found;
+  return found;
+}
+
+fabric::fingerprint host_stack::current() const {
+  std::lock_guard guard{mutex_};
+  return newest_;
 }
 
 std::string

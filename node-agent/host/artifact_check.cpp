@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -87,7 +88,7 @@ public:
     const std::vector<catalog::artifact_file>& files,
     digest_cache& cache,
     const std::function<void(const artifact_progress&)>& progress,
-    const std::atomic<bool>* cancelled
+    const std::function<bool()>& cancelled
   )
     : location_{location}, files_{files}, cache_{cache}, progress_{progress},
       cancelled_{cancelled}, folder_{::open(location.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)} {
@@ -164,7 +165,7 @@ private:
     auto checked = checked_bytes_ += bytes;
     if (progress_)
       progress_({checked, std::max(total_bytes_, checked)});
-    if (cancelled_ && *cancelled_)
+    if (cancelled_ && cancelled_())
       stop_ = true;
   }
 
@@ -172,7 +173,7 @@ private:
   const std::vector<catalog::artifact_file>& files_;
   digest_cache& cache_;
   const std::function<void(const artifact_progress&)>& progress_;
-  const std::atomic<bool>* cancelled_;
+  const std::function<bool()>& cancelled_;
   open_file folder_;
   std::uint64_t total_bytes_ = 0;
   std::atomic<std::uint64_t> checked_bytes_ = 0;
@@ -189,7 +190,7 @@ result<artifact_progress, artifact_problem> check_artifact(
   const std::vector<catalog::artifact_file>& files,
   digest_cache& cache,
   const std::function<void(const artifact_progress&)>& progress,
-  const std::atomic<bool>* cancelled
+  const std::function<bool()>& cancelled
 ) {
   return verification{location, files, cache, progress, cancelled}.run();
 }

@@ -8,7 +8,6 @@
 #include "node-agent/host/digest_cache.hpp"
 #include "src/catalog/declarations.hpp"
 
-#include <atomic>
 #include <functional>
 
 namespace assay::agent {
@@ -26,13 +25,13 @@ struct artifact_progress {
 };
 
 /// Verifies every file below `location`. `progress` is called from several threads, at most every
-/// megabyte.
+/// megabyte; `cancelled` likewise.
 result<artifact_progress, artifact_problem> check_artifact(
   const std::filesystem::path& location,
   const std::vector<catalog::artifact_file>& files,
   digest_cache& cache,
   const std::function<void(const artifact_progress&)>& progress = {},
-  const std::atomic<bool>* cancelled = nullptr
+  const std::function<bool()>& cancelled = {}
 );
 
 } // namespace assay::agent

@@ -27,15 +27,6 @@ std::optional<std::uint16_t> port_from(std::string_view text) {
   return port;
 }
 
-std::set<std::uint64_t> inodes_listening_on(std::uint16_t port) {
-  std::set<std::uint64_t> result;
-  for (const auto* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"})
-    if (auto text = read_small_file(table))
-      for (auto inode : listening_inodes(*text, port))
-        result.insert(inode);
-  return result;
-}
-
 void drop_inodes_of(pid_t pid, std::set<std::uint64_t>& inodes) {
   std::error_code ignored; // The process ended, or is not ours to look into: it owns nothing then.
   auto folder =
@@ -116,8 +107,18 @@ std::vector<std::uint64_t> listening_inodes(std::string_view table, std::uint16_
   return result;
 }
 
+std::vector<std::uint64_t> sockets_listening_on(std::uint16_t port) {
+  std::set<std::uint64_t> result;
+  for (const auto* table : {"/proc/self/net/tcp", "/proc/self/net/tcp6"})
+    if (auto text = read_small_file(table))
+      for (auto inode : listening_inodes(*text, port))
+        result.insert(inode);
+  return {result.begin(), result.end()};
+}
+
 port_owner owner_of_port(std::uint16_t port, const std::vector<pid_t>& tree) {
-  auto inodes = inodes_listening_on(port);
+  auto sockets = sockets_listening_on(port);
+  std::set<std::uint64_t> inodes{sockets.begin(), sockets.end()};
   if (inodes.empty())
     return port_owner::nobody;
   for (auto pid : tree)

@@ -38,6 +38,9 @@ bool is_free(std::uint16_t port);
 /// Socket inodes that listen on `port`, from the text of /proc/net/tcp or tcp6. Pure.
 std::vector<std::uint64_t> listening_inodes(std::string_view table, std::uint16_t port);
 
+/// Inodes of every socket of this machine that listens on `port`, sorted.
+std::vector<std::uint64_t> sockets_listening_on(std::uint16_t port);
+
 enum class port_owner : std::uint8_t {
   nobody,   ///< Nothing listens there.
   ours,     ///< Every socket that listens there belongs to one of the given processes.

@@ -40,7 +40,7 @@ step begin_proof(steady_time since) {
 }
 
 std::string stranger_text(const sighted& e) {
-  return "the port belongs to a process that is not this replica's: " + e.detail;
+  return "the port is not this replica's: " + e.detail;
 }
 
 std::string unknown_text(const sighted& e) {

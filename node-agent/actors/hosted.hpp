@@ -1,0 +1,68 @@
+#pragma once
+// The real deeds behind the agent's actors: replicas of this machine, its CPU family, and the links
+// to the coordinators. Blocking work goes to two pools, so that a check of 100 GB of weights never
+// keeps a look at a replica waiting.
+
+#include "node-agent/actors/deeds.hpp"
+#include "node-agent/host/work_pool.hpp"
+#include "node-agent/runtime/replica.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace assay::agent {
+
+using message_sender = std::function<bool(const fabric::agent_message&)>;
+
+class hosted : public host_deeds {
+public:
+  /// `around`, `quick` and `slow` outlive it and every replica made by it.
+  hosted(replica_surroundings& around, work_pool& quick, work_pool& slow);
+
+  /// Who takes messages; set before the first session.
+  void send_through(message_sender sender);
+
+  result<std::shared_ptr<replica_deeds>, problem>
+  make_replica(const order& what, artifact_answer answer) override;
+  result<std::shared_ptr<replica_deeds>, problem>
+  take_over(const std::string& directory, artifact_answer answer) override;
+  void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) override;
+  std::string
+  read_log(const replica_id& replica, std::uint64_t generation, std::size_t bytes) override;
+  bool send(const fabric::agent_message& message) override;
+
+private:
+  replica_surroundings& around_;
+  work_pool& quick_;
+  work_pool& slow_;
+  std::mutex mutex_;
+  message_sender sender_;
+};
+
+/// The family `cpu` of this machine.
+class cpu_family : public family_deeds {
+public:
+  cpu_family(host_stack& stack, std::vector<std::string> runtimes, work_pool& pool);
+
+  catalog::family family() const override { return catalog::family::cpu; }
+  void sample(std::function<void(std::vector<fabric::native_sample>)> answer) override;
+  void discover(std::function<void(fabric::inventory)> answer) override;
+
+  /// The same, on this thread: what the agent knows before it dials.
+  fabric::inventory discover_now();
+
+private:
+  host_stack& stack_;
+  std::vector<std::string> runtimes_;
+  work_pool& pool_;
+};
+
+/// A sample as the fabric carries it. Text has no place there and becomes `unsupported`.
+fabric::native_sample to_fabric(const telemetry::sample& sample);
+
+/// Folders of replicas that an earlier agent left, in the order of their names.
+std::vector<std::filesystem::path> find_replicas(const std::filesystem::path& replicas);
+
+} // namespace assay::agent

@@ -1,0 +1,274 @@
+#include "node-agent/actors/uplink.hpp"
+
+#include "node-agent/actors/runtime.hpp"
+#include "src/base/limits.hpp"
+#include "src/base/log.hpp"
+
+#include <algorithm>
+
+namespace assay::agent {
+
+namespace {
+
+constexpr std::size_t chunk_bytes = 256 << 10;
+constexpr std::size_t log_bytes_most = 8 << 20;
+
+bool has_ended(const fabric::replica_report& report) {
+  return report.phase == fabric::replica_phase::gone
+         || report.phase == fabric::replica_phase::failed;
+}
+
+fabric::replica_report ended_report(
+  const replica_id& replica, std::uint64_t generation, fabric::replica_phase phase, std::string why
+) {
+  fabric::replica_report report;
+  report.replica = replica;
+  report.generation = generation;
+  report.phase = phase;
+  report.reason = std::move(why);
+  return report;
+}
+
+} // namespace
+
+void uplink_state::open(const session_began& what) {
+  sessions_.insert(what.link);
+  log::info(
+    "session_began", {{"link", std::to_string(what.link)}, {"host", what.welcome.identity.value}}
+  );
+  // The inventory first: it says on which stack the replicas run.
+  if (inventory_)
+    tell(*inventory_);
+  for (const auto& [id, report] : artifacts_)
+    tell(report);
+  for (const auto& [which, report] : reports_)
+    tell(report);
+  std::erase_if(reports_, [](const auto& entry) { return has_ended(entry.second); });
+}
+
+void uplink_state::close(const session_lost& what) {
+  if (sessions_.erase(what.link) != 0)
+    log::warn("session_lost", {{"link", std::to_string(what.link)}, {"why", what.why}});
+}
+
+void uplink_state::hear(coordinator_said& what) {
+  std::visit([this](const auto& command) { carry_out(command); }, what.message);
+}
+
+void uplink_state::carry_out(const fabric::start_replica& command) {
+  begin_replica(command);
+}
+
+void uplink_state::carry_out(const fabric::adopt_replica& command) {
+  begin_replica(command);
+}
+
+template <class Command>
+void uplink_state::begin_replica(const Command& command) {
+  key which{command.replica, command.generation};
+  if (auto known = reports_.find(which); known != reports_.end()) {
+    tell(known->second);
+    return;
+  }
+  if (runtimes_.contains(which)) // Its first report is under way.
+    return;
+  if (auto why = refusal(command)) {
+    report_failed(command, std::move(*why));
+    return;
+  }
+  auto deeds = host_->make_replica(command, answer_to_self());
+  if (!deeds) {
+    report_failed(command, to_text(deeds.error()));
+    return;
+  }
+  // One replica id runs once: what an older generation still does is over.
+  for (const auto& [other, actor] : runtimes_)
+    if (other.first == command.replica && other.second < command.generation)
+      end_replica(other, "a newer generation replaces it", {});
+  run(which, std::move(*deeds));
+}
+
+template <class Command>
+std::optional<std::string> uplink_state::refusal(const Command& command) const {
+  if (draining_)
+    return "this host drains: " + *draining_;
+  if (runtimes_.size() >= limits::replicas_per_host)
+    return "this host has " + std::to_string(runtimes_.size()) + " replicas already";
+  for (const auto& [other, actor] : runtimes_)
+    if (other.first == command.replica && other.second > command.generation)
+      return "generation " + std::to_string(other.second) + " of it runs already";
+  return {};
+}
+
+template <class Command>
+void uplink_state::report_failed(const Command& command, std::string why) {
+  auto report = ended_report(
+    command.replica, command.generation, fabric::replica_phase::failed, std::move(why)
+  );
+  report.implementation = command.implementation;
+  learn(report);
+}
+
+void uplink_state::run(const key& which, std::shared_ptr<replica_deeds> deeds) {
+  // Linked: RUNTIMEs end with UPLINK, their replicas do not.
+  auto actor = self_->spawn<caf::linked>(runtime, std::move(deeds), uplink_actor{self_});
+  runtimes_.insert_or_assign(which, std::move(actor));
+}
+
+void uplink_state::take_over(const replica_found& what) {
+  auto deeds = host_->take_over(what.directory, answer_to_self());
+  if (!deeds) {
+    log::warn("replica_not_taken_over", {{"why", to_text(deeds.error())}});
+    return;
+  }
+  auto report = (*deeds)->describe();
+  log::info("replica_taken_over", {{"replica", report.replica.value}});
+  run({report.replica, report.generation}, std::move(*deeds));
+}
+
+void uplink_state::carry_out(const fabric::stop_replica& command) {
+  key which{command.replica, command.generation};
+  if (runtimes_.contains(which)) {
+    end_replica(which, command.reason, command.grace);
+    return;
+  }
+  // It ended before, or never was here; either way the coordinator learns that it is gone.
+  auto known = reports_.find(which);
+  if (known != reports_.end())
+    tell(known->second);
+  else
+    tell(ended_report(
+      command.replica, command.generation, fabric::replica_phase::gone, "there is no such replica"
+    ));
+}
+
+void uplink_state::carry_out(const fabric::forget_replica& command) {
+  end_replica({command.replica, command.generation}, "no longer watched", {});
+}
+
+void uplink_state::end_replica(const key& which, std::string why, std::chrono::milliseconds grace) {
+  auto found = runtimes_.find(which);
+  if (found != runtimes_.end())
+    self_->send(found->second, stop_order{std::move(why), grace});
+}
+
+void uplink_state::carry_out(const fabric::verify_artifact& command) {
+  host_->verify(command.artifact, answer_to_self());
+}
+
+void uplink_state::carry_out(const fabric::drain_host& command) {
+  draining_ = command.on ? std::optional{command.reason} : std::nullopt;
+  log::info("drain", {{"on", command.on ? "yes" : "no"}, {"why", command.reason}});
+}
+
+void uplink_state::carry_out(const fabric::want_log& command) {
+  auto wanted = std::min<std::uint64_t>(command.bytes_at_most, log_bytes_most);
+  auto text = host_->read_log(command.replica, command.generation, wanted);
+  fabric::log_chunk chunk{command.replica, command.generation, 0, {}, false};
+  do {
+    chunk.bytes = text.substr(chunk.offset, chunk_bytes);
+    chunk.last = chunk.offset + chunk.bytes.size() >= text.size();
+    tell(chunk);
+    chunk.offset += chunk.bytes.size();
+  } while (!chunk.last);
+}
+
+void uplink_state::learn(fabric::replica_report& report) {
+  key which{report.replica, report.generation};
+  log::info(
+    "replica",
+    {{"replica", report.replica.value},
+     {"generation", std::to_string(report.generation)},
+     {"phase", std::to_string(static_cast<int>(report.phase))},
+     {"port", std::to_string(report.port)},
+     {"why", report.reason}}
+  );
+  tell(report);
+  if (!has_ended(report)) {
+    reports_.insert_or_assign(which, std::move(report));
+    return;
+  }
+  runtimes_.erase(which);
+  // Told to a session it is over; else the next session has to hear of it.
+  if (sessions_.empty())
+    reports_.insert_or_assign(which, std::move(report));
+  else
+    reports_.erase(which);
+}
+
+void uplink_state::learn(fabric::artifact_report& report) {
+  tell(report);
+  artifacts_.insert_or_assign(report.artifact, std::move(report));
+}
+
+void uplink_state::learn(fabric::inventory& inventory) {
+  auto changed = inventory_ && inventory_->fingerprint != inventory.fingerprint;
+  inventory_ = std::move(inventory);
+  tell(*inventory_);
+  if (!changed)
+    return;
+  log::warn("stack_changed", {{"now", to_text(inventory_->fingerprint.sum)}});
+  for (const auto& [which, actor] : runtimes_)
+    self_->send(actor, report_again{});
+}
+
+void uplink_state::learn(fabric::native_samples& samples) {
+  samples_ = samples.samples;
+  tell(samples);
+}
+
+adopt_answer uplink_state::offer(const adopt_question& question) {
+  if (host_->send(question.offer))
+    return {};
+  return {problem{
+    problem_kind::unavailable,
+    "the agent has no session with a coordinator",
+    question.offer.url,
+    "look into the agent's log for `session_lost`, and try again"}};
+}
+
+status_answer uplink_state::status() const {
+  status_answer answer{sessions_.size(), {}, samples_};
+  for (const auto& [which, report] : reports_)
+    if (!has_ended(report))
+      answer.replicas.push_back(report);
+  return answer;
+}
+
+void uplink_state::stop_all_replicas() {
+  draining_ = "the agent ends";
+  for (const auto& [which, actor] : runtimes_)
+    self_->send(actor, stop_order{"the agent ends and was told to stop its replicas", {}});
+}
+
+artifact_answer uplink_state::answer_to_self() {
+  return [self = uplink_actor{self_}](fabric::artifact_report report) {
+    caf::anon_send(self, std::move(report));
+  };
+}
+
+void uplink_state::tell(const fabric::agent_message& message) {
+  // Without a session nothing is queued: the next one is told everything.
+  if (!sessions_.empty() && !host_->send(message))
+    log::warn("message_not_sent", {{"kind", std::to_string(message.index())}});
+}
+
+uplink_actor::behavior_type
+uplink(uplink_actor::stateful_pointer<uplink_state> self, std::shared_ptr<host_deeds> host) {
+  self->state.begin(std::move(host));
+  return {
+    [self](const session_began& what) { self->state.open(what); },
+    [self](const session_lost& what) { self->state.close(what); },
+    [self](coordinator_said& what) { self->state.hear(what); },
+    [self](const replica_found& what) { self->state.take_over(what); },
+    [self](fabric::replica_report& report) { self->state.learn(report); },
+    [self](fabric::artifact_report& report) { self->state.learn(report); },
+    [self](fabric::inventory& inventory) { self->state.learn(inventory); },
+    [self](fabric::native_samples& samples) { self->state.learn(samples); },
+    [self](const adopt_question& question) { return self->state.offer(question); },
+    [self](status_question) { return self->state.status(); },
+    [self](stop_all) { self->state.stop_all_replicas(); },
+  };
+}
+
+} // namespace assay::agent

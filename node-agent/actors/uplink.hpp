@@ -1,0 +1,77 @@
+#pragma once
+// UPLINK: the agent's ear and mouth. Commands become RUNTIMEs and orders to them, reports go to
+// every coordinator that has a session, and each new session is told everything there is.
+//
+// A command that was heard before is harmless: the same order again is answered by the report of
+// what is there. What ended is remembered until a session has heard of it.
+
+#include "actors/interfaces_agent.hpp"
+#include "node-agent/actors/deeds.hpp"
+
+#include <caf/typed_event_based_actor.hpp>
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace assay::agent {
+
+class uplink_state {
+public:
+  static constexpr auto name = "uplink";
+
+  explicit uplink_state(uplink_actor::pointer self) : self_{self} {}
+
+  void begin(std::shared_ptr<host_deeds> host) { host_ = std::move(host); }
+  void open(const session_began& what);
+  void close(const session_lost& what);
+  void hear(coordinator_said& what);
+  void take_over(const replica_found& what);
+  void learn(fabric::replica_report& report);
+  void learn(fabric::artifact_report& report);
+  void learn(fabric::inventory& inventory);
+  void learn(fabric::native_samples& samples);
+  adopt_answer offer(const adopt_question& question);
+  status_answer status() const;
+  void stop_all_replicas();
+
+private:
+  /// A replica is one generation of one id; an older generation may still be ending beside it.
+  using key = std::pair<replica_id, std::uint64_t>;
+
+  void carry_out(const fabric::start_replica& command);
+  void carry_out(const fabric::adopt_replica& command);
+  void carry_out(const fabric::stop_replica& command);
+  void carry_out(const fabric::forget_replica& command);
+  void carry_out(const fabric::verify_artifact& command);
+  void carry_out(const fabric::drain_host& command);
+  void carry_out(const fabric::want_log& command);
+  template <class Other>
+  void carry_out(const Other&) {} // Welcome, heartbeats and farewells end in the fabric's thread.
+
+  template <class Command>
+  void begin_replica(const Command& command);
+  template <class Command>
+  std::optional<std::string> refusal(const Command& command) const;
+  template <class Command>
+  void report_failed(const Command& command, std::string why);
+  void end_replica(const key& which, std::string why, std::chrono::milliseconds grace);
+  void run(const key& which, std::shared_ptr<replica_deeds> deeds);
+  artifact_answer answer_to_self();
+  void tell(const fabric::agent_message& message);
+
+  uplink_actor::pointer self_;
+  std::shared_ptr<host_deeds> host_;
+  std::set<std::size_t> sessions_;
+  std::map<key, runtime_actor> runtimes_;
+  std::map<key, fabric::replica_report> reports_;
+  std::map<artifact_id, fabric::artifact_report> artifacts_;
+  std::optional<fabric::inventory> inventory_;
+  std::vector<fabric::native_sample> samples_;
+  std::optional<std::string> draining_;
+};
+
+uplink_actor::behavior_type
+uplink(uplink_actor::stateful_pointer<uplink_state> self, std::shared_ptr<host_deeds> host);
+
+} // namespace assay::agent

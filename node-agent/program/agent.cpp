@@ -1,0 +1,278 @@
+#include "node-agent/program/agent.hpp"
+
+#include "node-agent/actors/hosted.hpp"
+#include "node-agent/actors/probe.hpp"
+#include "node-agent/actors/uplink.hpp"
+#include "node-agent/program/agent_lock.hpp"
+#include "node-agent/program/control.hpp"
+#include "src/base/log.hpp"
+#include "src/fabric/curve_keys.hpp"
+#include "src/fabric/uplink.hpp"
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/send.hpp>
+#include <signal.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace assay::agent {
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr std::size_t actor_threads = 2;
+constexpr std::size_t messages_per_turn = 100; ///< Else one busy actor starves its neighbours.
+constexpr auto replicas_patience = 2min;       ///< For their graces, when they end with the agent.
+constexpr auto work_patience = 3s;
+constexpr auto stop_patience = 3min;
+constexpr auto look_every = 50ms;
+
+int fail(const problem& why) {
+  std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());
+  return exit_code(why.kind);
+}
+
+sigset_t stop_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (auto signal : {SIGTERM, SIGINT, SIGUSR1})
+    ::sigaddset(&set, signal);
+  return set;
+}
+
+caf::actor_system_config& actor_configuration() {
+  static caf::actor_system_config result;
+  result.set("scheduler.policy", caf::atom("sharing"));
+  result.set("scheduler.max-threads", actor_threads);
+  result.set("scheduler.max-throughput", messages_per_turn);
+  return result;
+}
+
+result<void, problem> make_folders(const agent_config& config) {
+  std::error_code error;
+  for (const auto& folder :
+       {config.data / "agent/replicas", config.data / "agent/cache", config.keys}) {
+    fs::create_directories(folder, error);
+    if (error)
+      return unexpected{problem{
+        problem_kind::unavailable,
+        "the folder cannot be made: " + error.message(),
+        folder.native(),
+        "check the owner of the data directory and its disk"}};
+  }
+  fs::permissions(config.data / "agent", fs::perms::owner_all, error);
+  return {};
+}
+
+std::string boot_id() {
+  auto text = read_small_file("/proc/sys/kernel/random/boot_id").value_or("unknown");
+  text.erase(text.find_last_not_of('\n') + 1);
+  return text;
+}
+
+/// Everything that runs, in the order in which it may end: links, listeners, actors, workers.
+class running_agent_parts {
+public:
+  explicit running_agent_parts(const agent_config& config)
+    : config_{config}, digests_{config.data / "agent/digests.json"}, stack_{config.path, digests_},
+      system_{actor_configuration()}, quick_{limits::agent_workers}, slow_{limits::agent_workers} {
+    around_.replicas_directory = config.data / "agent/replicas";
+    around_.path = config.path;
+    around_.ports = config.ports;
+    around_.digests = &digests_;
+    around_.stack = &stack_;
+  }
+
+  result<void, problem> start() {
+    auto keys = fabric::read_or_make_key_pair(config_.keys, "agent");
+    if (!keys)
+      return unexpected{keys.error()};
+    auto server = fabric::read_public_key(config_.keys / "coordinator.pub");
+    if (!server)
+      return unexpected{server.error()};
+    start_actors();
+    if (auto opened = open_listeners(); !opened)
+      return opened;
+    return dial(*keys, *server);
+  }
+
+  /// The replicas end first; true when all did in time.
+  bool stop_replicas() {
+    caf::anon_send(uplink_, stop_all{});
+    auto until = std::chrono::steady_clock::now() + replicas_patience;
+    while (std::chrono::steady_clock::now() < until) {
+      auto status = ask_status(system_, uplink_);
+      if (status && status->replicas.empty())
+        return true;
+      std::this_thread::sleep_for(look_every);
+    }
+    return false;
+  }
+
+  void end() {
+    around_.ending = true;
+    links_.clear();
+    control_.reset();
+    monitor_.reset();
+    caf::anon_send_exit(probe_, caf::exit_reason::user_shutdown);
+    caf::anon_send_exit(uplink_, caf::exit_reason::user_shutdown);
+    probe_ = probe_actor();
+    uplink_ = uplink_actor();
+    if (auto saved = digests_.save(); !saved)
+      log::warn("digest_cache_not_saved", {{"why", to_text(saved.error())}});
+    auto idle = quick_.finish(work_patience) && slow_.finish(work_patience);
+    log::info("agent_ended");
+    // A proof waits for an engine for up to a minute; nothing of ours depends on its answer.
+    if (!idle)
+      std::_Exit(0);
+  }
+
+private:
+  void start_actors() {
+    auto host = std::make_shared<hosted>(around_, quick_, slow_);
+    host->send_through([this](const fabric::agent_message& message) { return send(message); });
+    std::vector<std::string> runtimes{};
+    for (const auto& folder : config_.path)
+      runtimes.push_back(folder.native());
+    auto family = std::make_shared<cpu_family>(stack_, runtimes, quick_);
+    uplink_ = system_.spawn(uplink, host);
+    // Known before anybody asks: on which stack the replicas run, and which there are.
+    caf::anon_send(uplink_, family->discover_now());
+    for (const auto& directory : find_replicas(around_.replicas_directory))
+      caf::anon_send(uplink_, replica_found{directory.native()});
+    probe_ = system_.spawn(probe, family, uplink_);
+  }
+
+  result<void, problem> open_listeners() {
+    auto control = open_control(system_, uplink_, config_.data);
+    if (!control)
+      return unexpected{control.error()};
+    control_ = std::move(*control);
+    if (!config_.monitor)
+      return {};
+    auto monitor = open_monitor(system_, uplink_, *config_.monitor);
+    if (!monitor)
+      return unexpected{monitor.error()};
+    monitor_ = std::move(*monitor);
+    return {};
+  }
+
+  result<void, problem> dial(const fabric::key_pair& keys, const fabric::public_key& server) {
+    for (std::size_t i = 0; i < config_.coordinators.size(); ++i) {
+      fabric::uplink_options options;
+      options.coordinator = config_.coordinators[i];
+      options.coordinator_key = server;
+      options.keys = keys;
+      options.boot_id = boot_id();
+      options.host_name = config_.host;
+      options.agent_version = ASSAY_VERSION;
+      auto link = fabric::uplink::start(std::move(options), events_of(i));
+      if (!link)
+        return unexpected{link.error()};
+      std::lock_guard guard{links_mutex_};
+      links_.push_back(std::move(*link));
+    }
+    return {};
+  }
+
+  fabric::uplink_events events_of(std::size_t link) {
+    fabric::uplink_events events;
+    events.connected = [to = uplink_, link](const fabric::welcome& welcome) {
+      caf::anon_send(to, session_began{link, welcome});
+    };
+    events.message = [to = uplink_](fabric::coordinator_message message) {
+      caf::anon_send(to, coordinator_said{std::move(message)});
+    };
+    // The same reason again and again is one line, not one for each try.
+    events.lost = [to = uplink_, link, last = std::string{}](const fabric::lost_link& why) mutable {
+      if (last != why.text)
+        log::warn("coordinator_not_reached", {{"why", why.text}});
+      last = why.text;
+      caf::anon_send(to, session_lost{link, why.text});
+    };
+    return events;
+  }
+
+  bool send(const fabric::agent_message& message) {
+    std::lock_guard guard{links_mutex_};
+    auto sent = false;
+    for (const auto& link : links_)
+      sent = link->send(message) || sent;
+    return sent;
+  }
+
+  const agent_config& config_;
+  digest_cache digests_;
+  host_stack stack_;
+  replica_surroundings around_;
+  caf::actor_system system_;
+  work_pool quick_; ///< Its threads send to actors, so it ends before their system.
+  work_pool slow_;
+  uplink_actor uplink_;
+  probe_actor probe_;
+  std::unique_ptr<http::service_listener> control_;
+  std::unique_ptr<http::service_listener> monitor_;
+  std::mutex links_mutex_;
+  std::vector<std::unique_ptr<fabric::uplink>> links_;
+};
+
+} // namespace
+
+int run_agent(const agent_config& config) {
+  // Blocked before any thread starts, so that every thread inherits it and only we see the signal.
+  auto signals = stop_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  if (auto made = make_folders(config); !made)
+    return fail(made.error());
+  auto lock = agent_lock::take(config.data / "agent");
+  if (!lock)
+    return fail(lock.error());
+  log::open("assay-agent");
+  running_agent_parts parts{config};
+  if (auto started = parts.start(); !started) {
+    parts.end();
+    return fail(started.error());
+  }
+  log::info("agent_started", {{"host", config.host}, {"data", config.data.native()}});
+  int signal = 0;
+  ::sigwait(&signals, &signal);
+  auto with_replicas = config.stop_replicas || signal == SIGUSR1;
+  log::info(
+    "agent_ends", {{"signal", std::to_string(signal)}, {"replicas", with_replicas ? "end" : "stay"}}
+  );
+  auto all_ended = !with_replicas || parts.stop_replicas();
+  parts.end();
+  return all_ended ? 0 : 1;
+}
+
+int stop_agent(const fs::path& data, bool stop_replicas) {
+  auto who = running_agent(data / "agent");
+  if (!who)
+    return fail(
+      {problem_kind::unavailable,
+       "no agent runs on this data directory",
+       data.native(),
+       "nothing is to be done; or name another --data"}
+    );
+  send_signal(*who, stop_replicas ? SIGUSR1 : SIGTERM);
+  auto until = std::chrono::steady_clock::now() + stop_patience;
+  while (is_alive(*who)) {
+    if (std::chrono::steady_clock::now() > until)
+      return fail(
+        {problem_kind::unavailable,
+         "the agent (pid " + std::to_string(who->pid) + ") has not ended within 3 min",
+         data.native(),
+         "look into its log; as a last means send it SIGKILL: its replicas live on"}
+      );
+    std::this_thread::sleep_for(look_every);
+  }
+  return 0;
+}
+
+} // namespace assay::agent

@@ -1,0 +1,191 @@
+#include "node-agent/program/command_line.hpp"
+
+#include "node-agent/host/process.hpp"
+#include "src/http/client.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <map>
+
+namespace assay::agent {
+
+namespace {
+
+constexpr int usage_code = 2;
+
+/// What stands on the command line; it wins over the file.
+struct run_words {
+  std::string config;
+  std::string data;
+  std::string host;
+  std::vector<std::string> coordinators;
+  std::string keys;
+  std::vector<std::string> path;
+  std::string ports;
+  std::string monitor;
+  bool stop_replicas = false;
+};
+
+struct adopt_words {
+  std::string data;
+  std::string url;
+  std::string model;
+  std::string profile = "http";
+  std::string project = "default";
+  std::string ends_at;
+};
+
+just_exit refuse(const problem& why) {
+  std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());
+  return {usage_code};
+}
+
+void add_run(CLI::App& app, run_words& words) {
+  auto* run = app.add_subcommand("run", "Run the agent in the foreground");
+  run->add_option("--config", words.config, "Configuration file (YAML)")->check(CLI::ExistingFile);
+  run->add_option("--data", words.data, "Data directory; the agent's part is DIR/agent");
+  run->add_option("--host", words.host, "This host's name");
+  run->add_option("--coordinator", words.coordinators, "HOST:PORT; may be repeated");
+  run->add_option("--keys", words.keys, "Folder of the CURVE keys");
+  run->add_option("--path", words.path, "Folder with runtimes, searched before PATH; repeatable");
+  run->add_option("--ports", words.ports, "Ports for replicas, FIRST-LAST");
+  run->add_option("--monitor", words.monitor, "ADDRESS:PORT of /metrics and /healthz, or off");
+  run->add_flag("--stop-replicas", words.stop_replicas, "Replicas end with the agent");
+  run->footer(
+    "Example:\n  assay-agent run --data /var/lib/assay --coordinator 10.0.0.1:7103 --path "
+    "/opt/assay/llama/bin"
+  );
+}
+
+void add_adopt(CLI::App& app, adopt_words& words) {
+  auto* adopt = app.add_subcommand("adopt", "Register a server that somebody else started");
+  adopt->add_option("--data", words.data, "Data directory of the running agent")->required();
+  adopt->add_option("--url", words.url, "http://ADDRESS:PORT of the server")->required();
+  adopt->add_option("--model", words.model, "Logical model that it serves")->required();
+  adopt->add_option("--profile", words.profile, "Runtime profile")->capture_default_str();
+  adopt->add_option("--project", words.project, "Whom it serves until an operator approves")
+    ->capture_default_str();
+  adopt->add_option("--ends-at", words.ends_at, "When it will stop: 2026-12-31T18:00:00Z or +8h");
+  adopt->footer(
+    "Example:\n  assay-agent adopt --data /var/lib/assay --url http://127.0.0.1:8000 --model "
+    "chat-v1 --ends-at +8h"
+  );
+}
+
+template <class T>
+void override_with(T& target, const T& word) {
+  if (word != T{})
+    target = word;
+}
+
+command to_run(const run_words& words) {
+  agent_config config;
+  if (!words.config.empty()) {
+    auto text = read_small_file(words.config);
+    auto parsed = parse_config(words.config, text.value_or(""));
+    if (!parsed) {
+      for (const auto& why : parsed.error())
+        std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());
+      return just_exit{1};
+    }
+    config = *parsed;
+  }
+  override_with(config.data, std::filesystem::path{words.data});
+  override_with(config.host, words.host);
+  override_with(config.coordinators, words.coordinators);
+  override_with(config.keys, std::filesystem::path{words.keys});
+  override_with(config.path, {words.path.begin(), words.path.end()});
+  config.stop_replicas = config.stop_replicas || words.stop_replicas;
+  if (!words.ports.empty()) {
+    auto range = parse_port_range(words.ports);
+    if (!range)
+      return refuse(range.error());
+    config.ports = *range;
+  }
+  if (!words.monitor.empty()) {
+    auto monitor = parse_monitor(words.monitor);
+    if (!monitor)
+      return refuse(monitor.error());
+    config.monitor = *monitor;
+  }
+  auto whole = complete(std::move(config));
+  if (!whole)
+    return refuse(whole.error());
+  return run_command{*whole};
+}
+
+command to_adopt(const adopt_words& words) {
+  auto address = http::parse_client_address(words.url);
+  if (!address)
+    return refuse({problem_kind::invalid, address.error(), "--url", "write http://ADDRESS:PORT"});
+  adopt_command result{words.data, {words.url, words.model, {words.profile}, {words.project}, {}}};
+  if (!words.ends_at.empty()) {
+    auto time = parse_time(words.ends_at, wall_now());
+    if (!time)
+      return refuse(time.error());
+    result.offer.ends_at = *time;
+  }
+  return result;
+}
+
+std::optional<std::int64_t> relative_ms(const std::string& text) {
+  static const std::map<char, std::int64_t> units{
+    {'s', 1'000}, {'m', 60'000}, {'h', 3'600'000}, {'d', 86'400'000}};
+  std::int64_t count = 0;
+  char unit = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "+%ld%c%c", &count, &unit, &rest) != 2 || count < 1
+      || count > 1'000'000 || !units.contains(unit))
+    return {};
+  return count * units.at(unit);
+}
+
+} // namespace
+
+result<wall_ms, problem> parse_time(const std::string& text, wall_ms now) {
+  if (auto ms = relative_ms(text))
+    return wall_ms{now.value + *ms};
+  std::tm parts{};
+  const auto* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (!end || *end != '\0')
+    return unexpected{problem{
+      problem_kind::invalid,
+      "'" + text + "' is not a time",
+      "--ends-at",
+      "write 2026-12-31T18:00:00Z, or +90m from now (s, m, h, d)"}};
+  return wall_ms{static_cast<std::int64_t>(::timegm(&parts)) * 1000};
+}
+
+command parse_command_line(int argc, char** argv) {
+  CLI::App app{"Assay's node agent: runs runtimes on this host and reports to the coordinators"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string{"assay-agent "} + ASSAY_VERSION);
+  run_words run;
+  adopt_words adopt;
+  std::string directory;
+  std::string data;
+  auto stop_replicas = false;
+  add_run(app, run);
+  add_adopt(app, adopt);
+  auto* hold = app.add_subcommand("hold", "Internal: hold one runtime");
+  hold->add_option("directory", directory)->required();
+  hold->group("");
+  auto* stop = app.add_subcommand("stop", "End the running agent of a data directory");
+  stop->add_option("--data", data, "Data directory of the agent")->required();
+  stop->add_flag("--stop-replicas", stop_replicas, "Its replicas too");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& why) {
+    return just_exit{app.exit(why) == 0 ? 0 : usage_code};
+  }
+  if (hold->parsed())
+    return hold_command{directory};
+  if (stop->parsed())
+    return stop_command{data, stop_replicas};
+  return app.got_subcommand("adopt") ? to_adopt(adopt) : to_run(run);
+}
+
+} // namespace assay::agent

@@ -1,0 +1,38 @@
+#pragma once
+// What `assay-agent` was asked to do, as a value. The only file that knows CLI11 is its source.
+
+#include "node-agent/program/config.hpp"
+#include "src/wire/fabric_messages.hpp"
+
+#include <string>
+#include <variant>
+
+namespace assay::agent {
+
+struct run_command {
+  agent_config config;
+};
+struct stop_command {
+  std::filesystem::path data;
+  bool stop_replicas = false;
+};
+struct hold_command {
+  std::filesystem::path directory;
+};
+struct adopt_command {
+  std::filesystem::path data;
+  fabric::adopt_offer offer;
+};
+/// Nothing to do but to end: help was printed (0), or the words were wrong (2).
+struct just_exit {
+  int code = 0;
+};
+using command = std::variant<run_command, stop_command, hold_command, adopt_command, just_exit>;
+
+/// Prints help and usage errors itself.
+command parse_command_line(int argc, char** argv);
+
+/// `2026-12-31T18:00:00Z`, or `+90m` from `now` (s, m, h, d).
+result<wall_ms, problem> parse_time(const std::string& text, wall_ms now);
+
+} // namespace assay::agent

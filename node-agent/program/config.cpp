@@ -1,0 +1,131 @@
+#include "node-agent/program/config.hpp"
+
+#include "src/base/limits.hpp"
+#include "src/catalog/reader.hpp"
+#include "src/catalog/yaml_tree.hpp"
+
+#include <boost/asio/ip/address.hpp>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+
+namespace assay::agent {
+
+namespace {
+
+constexpr std::array rows{
+  catalog::key_row{"data", "a folder", "required"},
+  catalog::key_row{"host", "a name", "the machine's host name"},
+  catalog::key_row{"coordinators", "a list of HOST:PORT", "required"},
+  catalog::key_row{"keys", "a folder", "data/agent/keys"},
+  catalog::key_row{"path", "a list of folders", "empty"},
+  catalog::key_row{"ports", "FIRST-LAST", "7200-7999"},
+  catalog::key_row{"monitor", "ADDRESS:PORT or off", "off"},
+  catalog::key_row{"stop-replicas", "true or false", "false"},
+};
+constexpr catalog::key_table keys{"agent", rows};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()}
+                                                          : std::string{"unnamed"};
+}
+
+agent_config read_keys(catalog::mapping_reader& reader) {
+  agent_config config;
+  std::string text;
+  if (reader.require("data", "name the data directory, for example data: /var/lib/assay") && reader.text("data", text))
+    config.data = text;
+  reader.text("host", config.host);
+  reader.texts("coordinators", config.coordinators);
+  if (reader.text("keys", text))
+    config.keys = text;
+  std::vector<std::string> folders;
+  reader.texts("path", folders);
+  config.path.assign(folders.begin(), folders.end());
+  if (reader.text("ports", text)) {
+    if (auto range = parse_port_range(text))
+      config.ports = *range;
+    else
+      reader.refuse("ports", range.error().what, range.error().next);
+  }
+  if (reader.text("monitor", text)) {
+    if (auto monitor = parse_monitor(text))
+      config.monitor = *monitor;
+    else
+      reader.refuse("monitor", monitor.error().what, monitor.error().next);
+  }
+  reader.flag("stop-replicas", config.stop_replicas);
+  return config;
+}
+
+} // namespace
+
+result<agent_config, std::vector<problem>>
+parse_config(const std::string& file, const std::string& text) {
+  catalog::complaints out;
+  auto documents = catalog::read_yaml({file, text}, out);
+  if (out.empty() && documents.size() != 1)
+    out.add({file, 1, 1}, "", "the configuration is not one YAML document", "write one mapping");
+  if (!out.empty())
+    return unexpected{out.take()};
+  if (documents.front().root.kind != catalog::node_kind::mapping) {
+    out.add({file, 1, 1}, "", "the configuration is not a mapping", "write `data: DIR` and so on");
+    return unexpected{out.take()};
+  }
+  catalog::mapping_reader reader{documents.front().root, keys, file, "", out};
+  auto config = read_keys(reader);
+  if (!out.empty())
+    return unexpected{out.take()};
+  return config;
+}
+
+result<std::optional<monitor_address>, problem> parse_monitor(const std::string& text) {
+  if (text == "off")
+    return std::optional<monitor_address>{};
+  auto colon = text.rfind(':');
+  std::uint16_t port = 0;
+  boost::system::error_code bad;
+  auto host = text.substr(0, colon);
+  boost::asio::ip::make_address(host, bad);
+  auto begin = colon == std::string::npos ? text.data() + text.size() : text.data() + colon + 1;
+  auto [end, error] = std::from_chars(begin, text.data() + text.size(), port);
+  if (colon == std::string::npos || bad || error != std::errc{} || end != text.data() + text.size())
+    return unexpected{problem{
+      problem_kind::invalid,
+      "'" + text + "' is not an address to listen on",
+      "monitor",
+      "write ADDRESS:PORT with an IP address, for example 127.0.0.1:7110, or off"}};
+  return std::optional{monitor_address{host, port}};
+}
+
+result<agent_config, problem> complete(agent_config config) {
+  if (config.data.empty())
+    return unexpected{problem{
+      problem_kind::invalid,
+      "no data directory is named",
+      "data",
+      "use --data DIR, or `data:` in the file of --config"}};
+  if (config.coordinators.empty())
+    return unexpected{problem{
+      problem_kind::invalid,
+      "no coordinator is named",
+      "coordinators",
+      "use --coordinator HOST:PORT, or `coordinators:` in the file of --config"}};
+  std::error_code error;
+  config.data = std::filesystem::absolute(config.data, error).lexically_normal();
+  for (auto& folder : config.path)
+    folder = std::filesystem::absolute(folder, error).lexically_normal();
+  // `DIR/bin/` ends in an empty name; its parent would be itself.
+  for (auto& folder : config.path)
+    if (!folder.has_filename())
+      folder = folder.parent_path();
+  if (config.host.empty())
+    config.host = host_name();
+  if (config.keys.empty())
+    config.keys = config.data / "agent/keys";
+  return config;
+}
+
+} // namespace assay::agent
