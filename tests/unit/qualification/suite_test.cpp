@@ -1,3 +1,5 @@
+#include "src/catalog/parse.hpp"
+#include "src/qualification/run.hpp"
 #include "src/qualification/suite.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -132,6 +134,28 @@ TEST_CASE("numbers are taken up to their limit and refused past it") {
   tells(smallest + "retries: 11\n", "retries");
   tells(smallest + "deadline: 5\n", "deadline");
   CHECK(parse_suite("s.yaml", with("# a comment")));
+}
+
+TEST_CASE("the try-out's suite and policy can pass, and not by knowing one answer") {
+  std::ifstream file{ASSAY_SOURCE_DIR "/deploy/tryout/suite.yaml"};
+  std::stringstream text;
+  text << file.rdbuf();
+  const catalog::source_file files[] = {{"suite.yaml", text.str()}};
+  const auto declared = catalog::parse(files);
+  REQUIRE(declared);
+  REQUIRE(declared->items.size() == 2);
+  const auto document = std::get<catalog::suite_document>(declared->items[0].value);
+  const auto policy = std::get<catalog::policy>(declared->items[1].value);
+  const auto suite = parse_suite("suite.yaml", document.text);
+  REQUIRE(suite);
+  CHECK(suite->checks.size() == 8);
+  CHECK(suite->items.size() == 24);
+  CHECK(policy.suite == suite->name);
+  CHECK(policy.score_at_least_ppm == 400'000);
+  subject who;
+  who.limits.context_tokens = 1'024;
+  CHECK(prepare(who, *suite, policy));
+  CHECK(fewest_right(24, policy) == 15);
 }
 
 } // namespace assay::qualification
