@@ -52,6 +52,7 @@ void applier::start(const state_store::mark& applied) {
   shared_.set_applied(index_, machine_.stands().stamped_at);
   shared_.set_durable(index_);
   shared_.set_state_map_percent(state_.disk().map_percent());
+  shared_.set_view(make_view()); // Whoever has the engine can read at once.
   thread_ = std::thread{[this] { run(); }};
   ::pthread_setname_np(thread_.native_handle(), "applier");
 }
@@ -76,7 +77,7 @@ void applier::stop() {
 }
 
 void applier::run() {
-  shared_.publish(make_view());
+  shared_.publish();
   for (;;) {
     auto taken = take();
     for (auto& one : taken) {
@@ -188,7 +189,8 @@ void applier::commit() {
   entries_ = 0;
   reserve_next();
   shared_.set_state_map_percent(state_.disk().map_percent());
-  shared_.publish(make_view());
+  shared_.set_view(make_view());
+  shared_.publish();
   shared_.set_durable(index_);
 }
 

@@ -118,13 +118,14 @@ void engine_shared::wait_for(std::uint64_t index) {
   changed_.wait(hold, [&] { return durable_ >= index || is_dead_ || is_full(); });
 }
 
-void engine_shared::publish(view_ptr next) {
-  {
-    std::lock_guard hold{mutex_};
-    view_ = next;
-  }
+void engine_shared::set_view(view_ptr next) {
+  std::lock_guard hold{mutex_};
+  view_ = std::move(next);
+}
+
+void engine_shared::publish() {
   if (options_.on_view)
-    options_.on_view(std::move(next));
+    options_.on_view(current());
 }
 
 view_ptr engine_shared::current() const {

@@ -44,7 +44,9 @@ public:
   /// Waits until everything up to `index` is applied, or nothing more will be for now.
   void wait_for(std::uint64_t index);
 
-  void publish(view_ptr next);
+  void set_view(view_ptr next);
+  /// Tells the subscriber of the view that was set last. APPLIER thread.
+  void publish();
   view_ptr current() const;
 
   struct log_standing {

@@ -180,11 +180,13 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
     return unexpected{state.error()};
   if (auto wrong = judge(directory, *log, *state))
     return unexpected{*wrong};
-  auto loaded = open->state->load_rows([&](std::string_view key, std::string_view value) {
-    return machine->load(key, value);
-  });
-  if (!loaded)
-    return unexpected{loaded.error()};
+  for (const auto& prefix : machine->loaded_prefixes()) {
+    auto loaded = open->state->load_rows(prefix, [&](std::string_view key, std::string_view value) {
+      return machine->load(key, value);
+    });
+    if (!loaded)
+      return unexpected{loaded.error()};
+  }
   const auto run = log->run + 1;
   if (auto failed = open->log->write_identity(log->disk_id, run); failed && !failed->is_disk_full)
     return unexpected{write_problem(directory, *failed)};
@@ -266,11 +268,11 @@ engine_status ledger_engine::status() const {
   return out;
 }
 
-result<std::optional<std::string>, problem> ledger_engine::row(std::string_view key) const {
+result<std::optional<std::string>, problem> ledger_engine::read_row(std::string_view key) const {
   return parts_->state->row(key);
 }
 
-result<std::vector<stored_row>, problem> ledger_engine::rows(const row_scan& what) const {
+result<std::vector<stored_row>, problem> ledger_engine::read_rows(const row_scan& what) const {
   return parts_->state->rows(what);
 }
 

@@ -121,8 +121,8 @@ public:
   void trust_clock();
 
   /// Committed rows, straight from disk. Any thread.
-  result<std::optional<std::string>, problem> row(std::string_view key) const;
-  result<std::vector<stored_row>, problem> rows(const row_scan& what) const;
+  result<std::optional<std::string>, problem> read_row(std::string_view key) const;
+  result<std::vector<stored_row>, problem> read_rows(const row_scan& what) const;
 
 private:
   struct parts;

@@ -74,8 +74,9 @@ std::optional<consensus::snapshot_mark> to_mark(std::string_view value) {
   return out;
 }
 
-MDB_val key_of(const std::uint64_t& index) {
-  return {sizeof index, const_cast<std::uint64_t*>(&index)};
+/// Points at the number, which must live as long as the key.
+MDB_val key_of(std::uint64_t& index) {
+  return {sizeof index, &index};
 }
 
 int put(MDB_txn* txn, MDB_dbi db, std::string_view key, std::string_view value) {
@@ -118,9 +119,10 @@ int append_all(MDB_txn* txn, MDB_dbi db, const consensus::append& what) {
     if (code != 0)
       break;
     auto value = to_value(e);
-    auto k = key_of(index++);
+    auto k = key_of(index);
     auto v = to_lmdb(value);
     code = mdb_put(txn, db, &k, &v, MDB_APPEND);
+    ++index;
   }
   return code;
 }

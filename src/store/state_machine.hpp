@@ -64,6 +64,9 @@ public:
   virtual std::string
   seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) = 0;
 
+  /// Which rows `load` is given; the others stay on disk. The opening thread.
+  virtual std::vector<std::string> loaded_prefixes() const { return {""}; }
+
   /// Takes one row back from disk; called in key order before anything else. The opening thread.
   virtual result<void, problem> load(std::string_view key, std::string_view value) = 0;
 

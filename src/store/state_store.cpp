@@ -100,6 +100,7 @@ result<state_store::mark, problem> state_store::load_mark() const {
 }
 
 result<void, problem> state_store::load_rows(
+  std::string_view prefix,
   const std::function<result<void, problem>(std::string_view, std::string_view)>& take
 ) const {
   result<void, problem> taken;
@@ -109,8 +110,11 @@ result<void, problem> state_store::load_rows(
     if (code != 0)
       return code;
     MDB_val key, value;
-    while (taken && (code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0)
+    code = go_to_first(cursor, {.prefix = std::string{prefix}}, key, value);
+    while (taken && code == 0 && from_lmdb(key).starts_with(prefix)) {
       taken = take(from_lmdb(key), from_lmdb(value));
+      code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
     mdb_cursor_close(cursor);
     return code == MDB_NOTFOUND ? 0 : code;
   });

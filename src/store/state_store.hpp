@@ -27,8 +27,9 @@ public:
   };
   result<mark, problem> load_mark() const;
 
-  /// Hands over every row in key order until `take` reports a problem.
+  /// Hands over every row of a prefix in key order until `take` reports a problem.
   result<void, problem> load_rows(
+    std::string_view prefix,
     const std::function<result<void, problem>(std::string_view key, std::string_view value)>& take
   ) const;
 

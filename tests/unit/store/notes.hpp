@@ -173,9 +173,10 @@ inline receipt take(ledger_engine& engine, std::string bytes) {
 }
 
 inline result<view_ptr, problem> barrier(ledger_engine& engine) {
-  std::promise<result<view_ptr, problem>> promise;
-  engine.read_barrier([&](result<view_ptr, problem> v) { promise.set_value(std::move(v)); });
-  return promise.get_future().get();
+  // Shared: set_value may still be running when get returns.
+  auto promise = std::make_shared<std::promise<result<view_ptr, problem>>>();
+  engine.read_barrier([promise](result<view_ptr, problem> v) { promise->set_value(std::move(v)); });
+  return promise->get_future().get();
 }
 
 } // namespace assay::store::test

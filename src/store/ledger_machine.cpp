@@ -1,0 +1,157 @@
+#include "src/store/ledger_machine.hpp"
+
+#include "src/base/check.hpp"
+#include "src/base/overloaded.hpp"
+#include "src/wire/record_codec.hpp"
+#include "src/wire/row_codec.hpp"
+
+namespace assay::store {
+
+namespace {
+
+class stored_ids : public ledger::history {
+public:
+  explicit stored_ids(const row_lookup& rows) : rows_{rows} {}
+
+  std::optional<ledger::record_id_row> find(const uuid& record_id) const override {
+    auto key = ledger::key_of(ledger::record_id_row{.record_id = record_id});
+    auto bytes = rows_.find(row_key(ledger::table::record_ids, key));
+    if (!bytes)
+      return {};
+    auto row = wire::decode_row(*bytes);
+    check(row && std::holds_alternative<ledger::record_id_row>(*row), "a record id's row decodes");
+    return std::get<ledger::record_id_row>(*row);
+  }
+
+private:
+  const row_lookup& rows_;
+};
+
+ledger::entry entry_of(const std::string& proposal) {
+  auto entry = wire::decode_proposal(proposal);
+  // What cannot be read keeps its place, and apply refuses it.
+  return entry ? *std::move(entry) : ledger::entry{};
+}
+
+answer answer_of(const ledger::verdict& said) {
+  return std::visit(
+    overloaded{
+      [](const ledger::receipt& r) -> answer {
+        return receipt{r.seq, r.record, r.chain, r.stamped_at, r.repeated};
+      },
+      [](const ledger::refusal& r) -> answer {
+        return unexpected{problem{problem_kind::refused, r.code + ": " + r.text, "", ""}};
+      },
+    },
+    said
+  );
+}
+
+std::vector<row_change> rows_of(std::vector<ledger::row_change> changes) {
+  std::vector<row_change> out;
+  out.reserve(changes.size());
+  for (auto& c : changes) {
+    auto value = c.row ? std::optional{wire::encode_row(*c.row)} : std::nullopt;
+    out.push_back({row_key(c.table, c.key), std::move(value)});
+  }
+  return out;
+}
+
+} // namespace
+
+std::string row_key(ledger::table table, std::string_view key) {
+  std::string out(1, static_cast<char>(table));
+  return out.append(key);
+}
+
+std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published) {
+  return std::static_pointer_cast<const ledger::tables>(published->tables);
+}
+
+ledger_machine::ledger_machine(const ledger::signing_key::seed& seed, std::string member_name)
+  : key_{seed}, member_name_{std::move(member_name)} {}
+
+std::string
+ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) {
+  ledger::batch batch;
+  batch.term = term;
+  batch.stamped_at = stamp;
+  batch.proposer = member_name_;
+  for (const auto& proposal : proposals)
+    batch.entries.push_back(entry_of(proposal));
+  auto hashes = ledger::record_hashes(batch);
+  if (!hashes.empty())
+    batch.signature = key_.sign(ledger::batch_message(cluster_for(batch), term, stamp, hashes));
+  return wire::encode(batch);
+}
+
+/// The first batch creates the cluster that it is signed for.
+uuid ledger_machine::cluster_for(const ledger::batch& sealed) {
+  std::lock_guard hold{mutex_};
+  if (cluster_)
+    return *cluster_;
+  for (const auto& entry : sealed.entries) {
+    const auto* record = std::get_if<ledger::record>(&entry.what);
+    if (record == nullptr)
+      continue;
+    if (const auto* made = std::get_if<ledger::cluster_created>(&record->payload))
+      return made->cluster;
+  }
+  return {};
+}
+
+std::vector<std::string> ledger_machine::loaded_prefixes() const {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < ledger::table_count; ++i)
+    if (auto table = static_cast<ledger::table>(i); ledger::is_in_memory(table))
+      out.push_back(row_key(table, {}));
+  return out;
+}
+
+result<void, problem> ledger_machine::load(std::string_view key, std::string_view value) {
+  auto row = wire::decode_row(value);
+  if (!row)
+    return unexpected{problem{
+      problem_kind::refused,
+      "a row of table " + std::string{name(static_cast<ledger::table>(key.front()))}
+        + " cannot be read: " + row.error().text,
+      "ledger/",
+      "restore the data directory from a backup; nothing was changed"}};
+  tables_.load(*row);
+  if (tables_.head.cluster) {
+    std::lock_guard hold{mutex_};
+    cluster_ = tables_.head.cluster;
+  }
+  return {};
+}
+
+applied ledger_machine::apply(
+  std::string_view bytes, std::uint64_t index, std::uint64_t, const row_lookup& known
+) {
+  auto batch = wire::decode_batch(bytes);
+  check(batch.has_value(), "a committed batch decodes");
+  auto outcome = ledger::apply(tables_, *batch, index, stored_ids{known});
+  if (tables_.head.cluster) {
+    std::lock_guard hold{mutex_};
+    cluster_ = tables_.head.cluster;
+  }
+  applied out;
+  for (const auto& said : outcome.verdicts)
+    out.answers.push_back(answer_of(said));
+  out.rows = rows_of(std::move(outcome.rows));
+  return out;
+}
+
+std::vector<row_change> ledger_machine::skip(std::uint64_t index, std::uint64_t term) {
+  return rows_of(ledger::apply_nothing(tables_, index, term).rows);
+}
+
+standing ledger_machine::stands() const {
+  return {tables_.head.seq, tables_.head.stamped_at};
+}
+
+std::shared_ptr<const void> ledger_machine::share() {
+  return std::make_shared<const ledger::tables>(tables_);
+}
+
+} // namespace assay::store

@@ -1,0 +1,47 @@
+#pragma once
+// The state machine that the product runs: binds the engine's bytes to the ledger's records, tables
+// and rows. It decides nothing; `ledger::apply` does.
+
+#include "src/ledger/apply.hpp"
+#include "src/store/ledger_engine.hpp"
+#include "src/store/signing_seed.hpp"
+
+#include <mutex>
+
+namespace assay::store {
+
+/// The engine's key of a row: one byte for the table, then the row's own key. An empty key is the
+/// prefix of the whole table.
+std::string row_key(ledger::table table, std::string_view key);
+
+/// The tables of a view that an engine with a `ledger_machine` published.
+std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published);
+
+class ledger_machine : public state_machine {
+public:
+  /// `seed` signs the batches that this coordinator seals as `member_name`.
+  ledger_machine(const ledger::signing_key::seed& seed, std::string member_name);
+
+  std::string
+  seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) override;
+  std::vector<std::string> loaded_prefixes() const override;
+  result<void, problem> load(std::string_view key, std::string_view value) override;
+  applied apply(
+    std::string_view batch, std::uint64_t index, std::uint64_t term, const row_lookup& known
+  ) override;
+  std::vector<row_change> skip(std::uint64_t index, std::uint64_t term) override;
+  standing stands() const override;
+  std::shared_ptr<const void> share() override;
+
+private:
+  uuid cluster_for(const ledger::batch& sealed);
+
+  const ledger::signing_key key_;
+  const std::string member_name_;
+  ledger::tables tables_;
+
+  std::mutex mutex_; ///< The log writer signs for the cluster that the applier learns of.
+  std::optional<uuid> cluster_;
+};
+
+} // namespace assay::store
