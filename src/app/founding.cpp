@@ -3,6 +3,7 @@
 #include "src/app/proposing.hpp"
 #include "src/base/check.hpp"
 #include "src/store/private_files.hpp"
+#include "src/store/signing_seed.hpp"
 
 #include <openssl/rand.h>
 
