@@ -72,7 +72,9 @@ task<bool> connection::read_head() {
       if (got == reading::complete)
         co_return true;
       if (got == reading::failed) {
-        co_await refuse_head({reader_.failure(), std::string{reader_.why()}, {}, 0, {}});
+        // A local, because g++ 12 destroys a temporary of a co_await expression twice.
+        refusal why{reader_.failure(), std::string{reader_.why()}, {}, 0, {}};
+        co_await refuse_head(why);
         co_return false;
       }
     }
@@ -80,16 +82,16 @@ task<bool> connection::read_head() {
       co_return false;
     co_await more();
     if (take_late()) {
+      refusal why{
+        contract::failure::request_timeout, "the request head did not arrive in time", {}, 0, {}};
       if (end_ > begin_)
-        co_await refuse_head(
-          {contract::failure::request_timeout, "the request head did not arrive in time", {}, 0, {}}
-        );
+        co_await refuse_head(why);
       co_return false;
     }
   }
 }
 
-task<void> connection::refuse_head(refusal r) {
+task<void> connection::refuse_head(const refusal& r) {
   count(lane_.common().refused);
   auto text = write_refusal(r, {{}, false, 1});
   bool sent = co_await send(text);

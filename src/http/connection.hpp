@@ -120,7 +120,7 @@ private:
   static detached run(std::shared_ptr<connection> c);
   task<void> serve();
   task<bool> read_head();
-  task<void> refuse_head(refusal r);
+  task<void> refuse_head(const refusal& r);
   task<void> linger();
   void next_request(std::size_t used);
 

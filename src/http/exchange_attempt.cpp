@@ -42,6 +42,8 @@ task<bool> exchange::ask_replicas() {
       count(lane_.common().retries);
       continue;
     }
+    if (step == retry_step::elsewhere && end != attempt_end::not_connected)
+      lane_.retries.give_back();
     if (has_answer_)
       co_return true;
     explain_failure(end);

@@ -29,6 +29,10 @@ bool retry_budget::spend() {
   return true;
 }
 
+void retry_budget::give_back() {
+  hundredths_ = std::min(hundredths_ + 100, limits::retry_reserve * 100);
+}
+
 retry_step next_step(attempt_end end, const retry_history& history, retry_budget& budget) {
   if (end == attempt_end::reused_closed)
     return history.replayed ? retry_step::give_up : retry_step::replay;

@@ -30,8 +30,9 @@ enum class retry_step : std::uint8_t { give_up, replay, elsewhere };
 /// Retries in proportion to requests, with a small reserve. One per thread.
 class retry_budget {
 public:
-  void earn();  ///< Once per request.
-  bool spend(); ///< False: the budget is used up.
+  void earn();      ///< Once per request.
+  bool spend();     ///< False: the budget is used up.
+  void give_back(); ///< What was spent found no other endpoint.
 
 private:
   std::uint32_t hundredths_ = limits::retry_reserve * 100;
