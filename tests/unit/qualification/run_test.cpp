@@ -1,5 +1,5 @@
-#include "fake_engine.hpp"
 #include "src/qualification/run.hpp"
+#include "tests/unit/qualification/fake_engine.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
