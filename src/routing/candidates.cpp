@@ -104,30 +104,35 @@ bool may_use_model(const routing_snapshot& s, const caller& c, const model& m) {
 
 survey look_over(const question& q, const implementation& i, std::uint64_t chance) {
   survey seen{};
-  auto endpoints = q.snapshot.endpoints_of(i);
+  auto briefs = q.snapshot.briefs_of(i);
+  const auto* endpoints = q.snapshot.endpoints_of(i).data();
   auto terms = pool::reserve_terms{.traffic = q.caller.traffic, .now = q.now};
   auto warm_up = is_warm_up(chance);
+  auto is_plain = q.tried.empty() && !q.fingerprint; // Then what serves on a good stack will do.
   work w{.input_tokens = middle(q.shape.input), .output_tokens = q.shape.output_tokens.value_or(0)};
   auto best = rank{};
-  auto first = endpoints.empty() ? 0 : (chance >> 32) % endpoints.size();
-  for (std::size_t n = 0; n < endpoints.size(); ++n) {
-    auto at = first + n < endpoints.size() ? first + n : first + n - endpoints.size();
-    const auto& e = endpoints[at];
-    if (!may_use(q, i, e))
+  auto first = briefs.size() < 2 ? 0 : (chance >> 32) % briefs.size();
+  for (std::size_t n = 0; n < briefs.size(); ++n) {
+    auto at = first + n < briefs.size() ? first + n : first + n - briefs.size();
+    const auto& b = briefs[at];
+    if (!(is_plain && b.serves && b.qualified) && !may_use(q, i, endpoints[at]))
       continue;
     ++seen.usable;
-    auto load = e.counters->look(terms);
-    auto room = e.phase == pool::phase::ready ? load.room : 0;
+    auto load = b.counters->look(terms);
+    auto room = b.saturated ? 0 : load.room;
     if (seen.best && room == 0 && seen.room > 0)
       continue;
     w.in_flight = load.in_flight;
-    w.slots = e.slots;
-    auto p = predict(e.learned, w, q.now);
-    auto mine = rank_of(p, load.in_flight, e.slots, warm_up);
+    auto p = predict(b.pace, w, q.now);
+    auto mine = rank_of(p, load.in_flight, b.slots, warm_up);
     if (seen.best && (room > 0) == (seen.room > 0) && !(mine < best))
       continue;
     best = mine;
-    seen = {&e, seen.usable, room, load.in_flight, p, warm_up && !p.known};
+    seen.best = &endpoints[at];
+    seen.room = room;
+    seen.in_flight = load.in_flight;
+    seen.predicted = p;
+    seen.explored = warm_up && !p.known;
   }
   return seen;
 }

@@ -53,9 +53,8 @@ explained_endpoint explain_endpoint(const question& q, const implementation& i, 
     .input_tokens = q.shape.input.least,
     .output_tokens = q.shape.output_tokens.value_or(0),
     .in_flight = load.in_flight,
-    .slots = e.slots,
   };
-  told.why = predicted_text(predict(e.learned, w, q.now));
+  told.why = predicted_text(predict(q.snapshot.brief_of(e).pace, w, q.now));
   if (load.room == 0)
     told.why += "; no free credit for this class";
   return told;

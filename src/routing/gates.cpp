@@ -16,8 +16,8 @@ constexpr verdict skipped(gate g) {
   return {.gate = g, .answer = answer::skip};
 }
 
-/// A refusal, unless a waiver covers the gate.
-verdict refused(
+/// A refusal, unless a waiver covers the gate. Off the common path, and kept out of it.
+[[gnu::noinline, gnu::cold]] verdict refused(
   const question& q,
   const implementation& i,
   gate g,
@@ -188,14 +188,13 @@ verdict evaluation_current(const question& q, const implementation& i) {
 
 verdict data_allowed(const question& q, const implementation& i) {
   constexpr auto g = gate::data_allowed;
-  const auto& data_class = q.model.promises.data_class;
-  if (!i.pool_data_classes.empty() && !contains(i.pool_data_classes, data_class))
+  if (!i.pool_holds_data)
     return refused(q, i, g, reason::pool_data_class);
   auto projects = q.snapshot.projects();
   if (q.caller.project >= projects.size())
     return passed(g);
   const auto& allowed = projects[q.caller.project].data_classes;
-  if (!allowed.empty() && !contains(allowed, data_class))
+  if (!allowed.empty() && !contains(allowed, q.model.promises.data_class))
     return refused(q, i, g, reason::project_data_class);
   return passed(g);
 }
@@ -217,14 +216,15 @@ verdict economics_acceptable(const question& q, const implementation& i) {
 }
 
 bool may_use(const question& q, const implementation& i, const endpoint& e) {
-  if (!e.takes_traffic || !pool::serves(e.phase))
+  const auto& b = q.snapshot.brief_of(e);
+  if (!b.serves)
     return false;
-  if (!e.qualified && !is_evaluation(q) && !waiver_for(i, gate::evaluation_current, q.wall))
+  if (!b.qualified && !is_evaluation(q) && !waiver_for(i, gate::evaluation_current, q.wall))
     return false;
   if (q.fingerprint && e.fingerprint != *q.fingerprint)
     return false;
   return std::none_of(q.tried.begin(), q.tried.end(), [&](const pool::endpoint_key& k) {
-    return k.generation == e.generation && k == e.counters->key();
+    return k.generation == b.generation && k == b.counters->key();
   });
 }
 
@@ -269,16 +269,37 @@ const std::array<gate_function, gate_count> gates{
   has_capacity,
 };
 
+namespace {
+
+/// Called by name and not through the table, so that the compiler sees through all seven. A pass is
+/// not copied: reading a verdict whole right after its bytes were written stalls the processor for
+/// longer than the gate itself takes (half of route() was that).
+template <gate_function... Gates>
+verdict first_refusal(const question& q, const implementation& i, bits& waived) {
+  verdict v;
+  auto stops = [&](const verdict& next) {
+    if (next.answer == answer::waived)
+      waived.add(next.gate);
+    if (!next.refuses())
+      return false;
+    v = next;
+    return true;
+  };
+  (void)(stops(Gates(q, i)) || ...);
+  return v;
+}
+
+} // namespace
+
 verdict judge(const question& q, const implementation& i, bits& waived) {
-  verdict last;
-  for (std::size_t n = 0; n + 1 < gate_count; ++n) {
-    last = gates[n](q, i);
-    if (last.refuses())
-      return last;
-    if (last.answer == answer::waived)
-      waived.add(last.gate);
-  }
-  return last;
+  return first_refusal<
+    serves_task,
+    artifact_approved,
+    within_limits,
+    within_evidence,
+    evaluation_current,
+    data_allowed,
+    economics_acceptable>(q, i, waived);
 }
 
 } // namespace assay::routing

@@ -106,7 +106,7 @@ verdict has_capacity(const question& q, const implementation& i);
 using gate_function = verdict (*)(const question&, const implementation&);
 extern const std::array<gate_function, gate_count> gates;
 
-/// The first refusal of gates 1 to 7, or the last pass. `waived` collects the gates that only a
+/// The first refusal of gates 1 to 7, or a pass. `waived` collects the gates that only a
 /// waiver let through.
 verdict judge(const question& q, const implementation& i, bits& waived);
 

@@ -14,15 +14,6 @@ double seconds(std::chrono::microseconds t) {
   return std::chrono::duration<double>(t).count();
 }
 
-/// The rate if it is known, and a note that it is old.
-std::optional<double> known(const learned& l, steady_time now, bool& stale) {
-  auto state = l.state(now);
-  if (state == knowledge::unknown || l.value <= 0)
-    return {};
-  stale = stale || state == knowledge::stale;
-  return l.value;
-}
-
 } // namespace
 
 void learned::learn(double next, steady_time now) {
@@ -60,26 +51,23 @@ void learn(rates& r, const lesson& l, steady_time now) {
   r.throughput_tokens_per_second.learn(rate * std::max(l.in_flight, 1U), now);
 }
 
-prediction predict(const rates& r, const work& w, steady_time now) {
-  prediction p{};
-  auto decode = known(r.decode_tokens_per_second, now, p.stale);
-  auto output = known(r.output_tokens, now, p.stale);
-  if (!decode || !output) {
+pace pace_of(const rates& r, std::uint32_t slots) {
+  pace p;
+  p.stale_after = r.total_seconds.at + limits::rates_stale;
+  if (r.decode_tokens_per_second.seen == 0 || r.output_tokens.seen == 0) {
     // Not token work, or never seen to end: the mean time stands in, scaled by the load.
-    auto total = known(r.total_seconds, now, p.stale);
-    if (!total)
-      return p;
-    p.known = true;
-    p.seconds = *total * (1.0 + static_cast<double>(w.in_flight) / std::max(w.slots, 1U));
+    p.known = r.total_seconds.seen > 0;
+    p.whole = r.total_seconds.value;
+    p.wait_per_request = r.total_seconds.value / std::max(slots, 1U);
     return p;
   }
   p.known = true;
-  auto mine = w.output_tokens > 0 ? std::min<double>(w.output_tokens, 4 * *output) : *output;
-  auto throughput = known(r.throughput_tokens_per_second, now, p.stale).value_or(*decode);
+  p.mean_output_tokens = r.output_tokens.value;
   // Those in flight are half done on average.
-  auto wait = w.in_flight * *output / 2 / throughput;
-  auto prefill = known(r.prefill_tokens_per_second, now, p.stale);
-  p.seconds = wait + (prefill ? w.input_tokens / *prefill : 0) + mine / *decode;
+  p.wait_per_request = r.output_tokens.value / 2 / r.throughput_tokens_per_second.value;
+  p.per_output_token = 1 / r.decode_tokens_per_second.value;
+  if (r.prefill_tokens_per_second.seen > 0)
+    p.per_input_token = 1 / r.prefill_tokens_per_second.value;
   return p;
 }
 

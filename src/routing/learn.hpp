@@ -59,10 +59,30 @@ struct work {
   std::uint32_t input_tokens = 0;
   std::uint32_t output_tokens = 0; ///< 0: not stated; the endpoint's mean stands in.
   std::uint32_t in_flight = 0;     ///< Already on the endpoint.
-  std::uint32_t slots = 1;
 };
 
-prediction predict(const rates& r, const work& w, steady_time now);
+/// Rates turned into costs per unit, so that a prediction on the path of a request needs no
+/// division. Made once per snapshot.
+struct pace {
+  double wait_per_request = 0; ///< Seconds that each request in flight adds.
+  double per_input_token = 0;
+  double per_output_token = 0;
+  double mean_output_tokens = 0; ///< 0: not token work, `whole` stands for the request.
+  double whole = 0;
+  steady_time stale_after{};
+  bool known = false;
+};
+
+pace pace_of(const rates& r, std::uint32_t slots);
+
+inline prediction predict(const pace& p, const work& w, steady_time now) {
+  // Nobody is believed to write more than four times what is usual there.
+  auto asked = w.output_tokens > 0 ? static_cast<double>(w.output_tokens) : p.mean_output_tokens;
+  auto output = asked < 4 * p.mean_output_tokens ? asked : 4 * p.mean_output_tokens;
+  auto seconds = p.whole + w.in_flight * p.wait_per_request + w.input_tokens * p.per_input_token
+                 + output * p.per_output_token;
+  return {seconds, p.known, p.known && now > p.stale_after};
+}
 
 /// The rates of every endpoint, kept by the INGRESS actor between snapshots.
 class rate_table {

@@ -15,6 +15,18 @@ std::uint32_t look_up(const Index& index, std::string_view text) {
   return found == index.end() ? none : found->second;
 }
 
+endpoint_brief brief(const endpoint& e) {
+  return {
+    .counters = e.counters.get(),
+    .generation = e.generation,
+    .slots = e.slots,
+    .serves = e.takes_traffic && pool::serves(e.phase),
+    .saturated = e.phase == pool::phase::saturated,
+    .qualified = e.qualified,
+    .pace = pace_of(e.learned, e.slots),
+  };
+}
+
 constexpr auto as_index(std::size_t n) {
   return static_cast<std::uint32_t>(n);
 }
@@ -110,6 +122,10 @@ bool snapshot_builder::add(routing::implementation i, const model_id& of) {
   auto index = as_index(made_.implementations_.size());
   i.model = model;
   i.position = static_cast<std::uint16_t>(made_.models_[model].implementations.size());
+  const auto& holds = i.pool_data_classes;
+  const auto& data_class = made_.models_[model].promises.data_class;
+  i.pool_holds_data =
+    holds.empty() || std::find(holds.begin(), holds.end(), data_class) != holds.end();
   std::sort(i.qualified_fingerprints.begin(), i.qualified_fingerprints.end());
   made_.models_[model].implementations.push_back(index);
   made_.implementation_index_[i.id.value] = index;
@@ -177,14 +193,15 @@ void snapshot_builder::place_endpoints(routing_snapshot& s) {
     return a.implementation < b.implementation;
   });
   s.endpoints_.reserve(endpoints_.size());
+  s.briefs_.reserve(endpoints_.size());
   for (auto& pending : endpoints_) {
     auto& i = s.implementations_[pending.implementation];
     if (i.endpoints++ == 0)
       i.first_endpoint = as_index(s.endpoints_.size());
     const auto& e = s.endpoints_.emplace_back(std::move(pending.endpoint));
-    auto is_serving = e.takes_traffic && pool::serves(e.phase);
-    i.serving += is_serving ? 1 : 0;
-    i.serving_qualified += is_serving && e.qualified ? 1 : 0;
+    const auto& b = s.briefs_.emplace_back(brief(e));
+    i.serving += b.serves ? 1 : 0;
+    i.serving_qualified += b.serves && b.qualified ? 1 : 0;
   }
 }
 

@@ -146,6 +146,19 @@ struct implementation {
   std::uint32_t serving = 0;           ///< Endpoints that take traffic,
   std::uint32_t serving_qualified = 0; ///< and of those, on a qualified stack.
   std::uint16_t position = 0;          ///< In `model::implementations`.
+  bool pool_holds_data = true;         ///< The pool may hold the model's data class.
+};
+
+/// What a choice reads of an endpoint, side by side so that many fit in the cache. Made by the
+/// builder.
+struct endpoint_brief {
+  pool::endpoint_counters* counters = nullptr; ///< Owned by the endpoint.
+  std::uint64_t generation = 0;
+  std::uint32_t slots = 1;
+  bool serves = false;    ///< Ready or saturated, and admitted by the coordinator.
+  bool saturated = false; ///< Serves, and says itself that it is full.
+  bool qualified = false;
+  routing::pace pace;
 };
 
 enum class route_policy : std::uint8_t { fixed, latency, cost };
@@ -230,6 +243,13 @@ public:
     return std::span{endpoints_}.subspan(i.first_endpoint, i.endpoints);
   }
 
+  std::span<const endpoint_brief> briefs_of(const routing::implementation& i) const {
+    return std::span{briefs_}.subspan(i.first_endpoint, i.endpoints);
+  }
+  const endpoint_brief& brief_of(const endpoint& e) const {
+    return briefs_[static_cast<std::size_t>(&e - endpoints_.data())];
+  }
+
   const std::shared_ptr<const name_table>& names() const { return names_; }
 
 private:
@@ -250,6 +270,7 @@ private:
   std::vector<routing::model> models_;
   std::vector<routing::implementation> implementations_;
   std::vector<endpoint> endpoints_;
+  std::vector<endpoint_brief> briefs_; ///< One for each endpoint, in the same order.
   std::vector<project> projects_;
   std::vector<key> keys_;
   text_index model_index_;

@@ -30,12 +30,17 @@ lesson streamed(
   };
 }
 
+prediction
+foretell(const rates& r, const work& w, steady_time now = noon, std::uint32_t slots = 1) {
+  return predict(pace_of(r, slots), w, now);
+}
+
 } // namespace
 
 TEST_CASE("what was never seen is unknown, which is not zero") {
   rates r;
   CHECK(r.decode_tokens_per_second.state(noon) == knowledge::unknown);
-  CHECK_FALSE(predict(r, {.input_tokens = 10}, noon).known);
+  CHECK_FALSE(foretell(r, {.input_tokens = 10}).known);
 }
 
 TEST_CASE("a rate is fresh until its limit and stale after it") {
@@ -64,20 +69,27 @@ TEST_CASE("cached tokens do not make the prefill look fast") {
 TEST_CASE("a prediction is in seconds and grows with input, output and load") {
   rates r;
   learn(r, streamed(400, 101, 500ms, 2500ms), noon);
-  auto base = predict(r, {.input_tokens = 400, .output_tokens = 100}, noon);
+  auto base = foretell(r, {.input_tokens = 400, .output_tokens = 100});
   CHECK(base.known);
   CHECK(base.seconds == Approx(2.5));
-  CHECK(predict(r, {.input_tokens = 800, .output_tokens = 100}, noon).seconds == Approx(3.0));
-  CHECK(predict(r, {.input_tokens = 400, .output_tokens = 200}, noon).seconds == Approx(4.5));
-  auto busy = predict(r, {.input_tokens = 400, .output_tokens = 100, .in_flight = 2}, noon);
+  CHECK(foretell(r, {.input_tokens = 800, .output_tokens = 100}).seconds == Approx(3.0));
+  CHECK(foretell(r, {.input_tokens = 400, .output_tokens = 200}).seconds == Approx(4.5));
+  auto busy = foretell(r, {.input_tokens = 400, .output_tokens = 100, .in_flight = 2});
   CHECK(busy.seconds > base.seconds + 1.9);
+}
+
+TEST_CASE("a prediction says when it rests on rates that are out of date") {
+  rates r;
+  learn(r, {.total = 200ms}, noon);
+  CHECK_FALSE(foretell(r, {}, noon + limits::rates_stale).stale);
+  CHECK(foretell(r, {}, noon + limits::rates_stale + 1ns).stale);
 }
 
 TEST_CASE("work without tokens is predicted from its whole time") {
   rates r;
   learn(r, {.total = 200ms}, noon);
-  CHECK(predict(r, {.slots = 2}, noon).seconds == Approx(0.2));
-  CHECK(predict(r, {.in_flight = 2, .slots = 2}, noon).seconds == Approx(0.4));
+  CHECK(foretell(r, {}, noon, 2).seconds == Approx(0.2));
+  CHECK(foretell(r, {.in_flight = 2}, noon, 2).seconds == Approx(0.4));
 }
 
 TEST_CASE("a mean follows a change and does not jump") {
