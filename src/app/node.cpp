@@ -88,6 +88,8 @@ struct node::whole {
   result<void, problem> open_ledger();
   result<void, problem> start_ingress();
   void spawn_actors();
+  void spawn_workers(); ///< What needs the ingress's address, and what listens to pools.
+  void fill_parts();
   result<void, problem> start_hub();
   result<void, problem> start_listeners();
   result<void, problem> start_standalone();
@@ -203,9 +205,6 @@ void node::whole::spawn_actors() {
   );
 }
 
-/// What needs the ingress's address, and what listens to pools.
-void spawn_workers(node::whole& w);
-
 result<void, problem> node::whole::start_hub() {
   auto read = read_now(*engine);
   if (!read)
@@ -318,7 +317,8 @@ result<std::unique_ptr<node>, problem> node::start(settings how) {
   w.spawn_actors();
   if (auto done = w.start_ingress(); !done)
     return unexpected{done.error()};
-  spawn_workers(w);
+  w.spawn_workers();
+  w.fill_parts();
   if (auto done = w.start_hub(); !done)
     return unexpected{done.error()};
   {
@@ -339,68 +339,70 @@ result<std::unique_ptr<node>, problem> node::start(settings how) {
   return std::unique_ptr<node>{new node{std::move(all)}};
 }
 
-void spawn_workers(node::whole& w) {
-  http::client_address ingress{reachable(w.how.ingress.host), w.ingress->port(), {}};
-  w.errands = std::make_unique<app::errands>(
-    ingress, errand_keys{w.secrets.evaluator_key, w.secrets.dispatcher_key}, *w.blobs
+void node::whole::spawn_workers() {
+  http::client_address door{reachable(how.ingress.host), ingress->port(), {}};
+  errands = std::make_unique<app::errands>(
+    door, errand_keys{secrets.evaluator_key, secrets.dispatcher_key}, *blobs
   );
-  auto& errands = *w.errands;
-  auto keep = [&errands](std::string bytes, auto done) {
-    errands.keep(std::move(bytes), std::move(done));
+  auto& deeds = *errands;
+  auto keep = [&deeds](std::string bytes, auto done) {
+    deeds.keep(std::move(bytes), std::move(done));
   };
-  w.parts.evaluator = w.actors->spawn(
+  parts.evaluator = actors->spawn(
     evaluator_behavior,
     evaluator_options{
-      .ledger = w.parts.ledger,
-      .ask = [&errands](
+      .ledger = parts.ledger,
+      .ask = [&deeds](
                const auto& what, const auto& where, auto done
-             ) { errands.evaluate(what, where, std::move(done)); },
+             ) { deeds.evaluate(what, where, std::move(done)); },
       .keep = keep,
     }
   );
-  w.parts.mover = w.actors->spawn(mover_behavior, mover_options{w.parts.ledger, w.parts.router});
-  w.dispatcher = w.actors->spawn(
+  parts.mover = actors->spawn(mover_behavior, mover_options{parts.ledger, parts.router});
+  dispatcher = actors->spawn(
     dispatcher_behavior,
     dispatcher_options{
-      .ledger = w.parts.ledger,
-      .ask = [&errands](const auto& what, auto done) { errands.request(what, std::move(done)); },
-      .read = [&errands](const auto& blob, auto done) { errands.read(blob, std::move(done)); },
+      .ledger = parts.ledger,
+      .ask = [&deeds](const auto& what, auto done) { deeds.request(what, std::move(done)); },
+      .read = [&deeds](const auto& blob, auto done) { deeds.read(blob, std::move(done)); },
       .keep = keep,
     }
   );
-  w.parts.jobs =
-    w.actors->spawn(job_queue_behavior, job_queue_options{w.parts.ledger, w.dispatcher});
+  parts.jobs = actors->spawn(job_queue_behavior, job_queue_options{parts.ledger, dispatcher});
   supervisor_options options{
-    .ledger = w.parts.ledger,
-    .ingress = w.parts.router,
+    .ledger = parts.ledger,
+    .ingress = parts.router,
     .ingress_name = {"ingress-1"},
-    .pool_listeners = {w.parts.evaluator, w.parts.mover, w.parts.jobs},
-    .send = [&w](
+    .pool_listeners = {parts.evaluator, parts.mover, parts.jobs},
+    .send = [this](
               const host_id& host, const fabric::coordinator_message& what
-            ) { w.hub->send(host, what); },
+            ) { hub->send(host, what); },
     .stop_process =
       [](const std::string& why) {
         log::error("stopping", {{"why", why}});
         std::_Exit(4);
       },
   };
-  w.parts.supervisor = w.actors->spawn(supervisor_behavior, std::move(options));
-  w.parts.settings = w.how;
-  w.parts.data = w.how.data;
-  w.parts.engine = w.engine.get();
-  w.parts.blobs = w.blobs.get();
-  w.parts.ingress = w.ingress.get();
-  w.parts.metrics = &w.metrics;
-  w.parts.counters = w.counters;
-  w.parts.actors = w.actors.get();
+  parts.supervisor = actors->spawn(supervisor_behavior, std::move(options));
+}
+
+void node::whole::fill_parts() {
+  parts.settings = how;
+  parts.data = how.data;
+  parts.engine = engine.get();
+  parts.blobs = blobs.get();
+  parts.ingress = ingress.get();
+  parts.metrics = &metrics;
+  parts.counters = counters;
+  parts.actors = actors.get();
   for (const tables_listener& who :
-       {tables_listener{w.parts.router},
-        tables_listener{w.parts.supervisor},
-        tables_listener{w.parts.evaluator},
-        tables_listener{w.parts.mover},
-        tables_listener{w.dispatcher},
-        tables_listener{w.parts.jobs}})
-    caf::anon_send(w.parts.ledger, listen_to_tables{who});
+       {tables_listener{parts.router},
+        tables_listener{parts.supervisor},
+        tables_listener{parts.evaluator},
+        tables_listener{parts.mover},
+        tables_listener{dispatcher},
+        tables_listener{parts.jobs}})
+    caf::anon_send(parts.ledger, listen_to_tables{who});
 }
 
 // -- stopping
