@@ -179,7 +179,7 @@ void uplink_state::learn(fabric::replica_report& report) {
     "replica",
     {{"replica", report.replica.value},
      {"generation", std::to_string(report.generation)},
-     {"phase", std::to_string(static_cast<int>(report.phase))},
+     {"phase", std::string{life::name(report.phase)}},
      {"port", std::to_string(report.port)},
      {"why", report.reason}}
   );

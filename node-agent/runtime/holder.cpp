@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -230,8 +231,10 @@ private:
       if (process.state != 'Z')
         result.push_back({process.pid, process.start_ticks});
     for (auto pid : members(held_.cgroup))
-      if (auto who = ref_of(pid); who && pid != ::getpid())
+      if (auto who = ref_of(pid); who && pid != ::getpid() && is_alive(*who))
         result.push_back(*who);
+    std::sort(result.begin(), result.end());
+    result.erase(std::unique(result.begin(), result.end()), result.end());
     return result;
   }
 

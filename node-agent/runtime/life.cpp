@@ -224,6 +224,22 @@ replica_phase phase_of(const state& s) {
   );
 }
 
+std::string_view name(replica_phase phase) {
+  static constexpr std::string_view names[] = {
+    "absent",
+    "starting",
+    "loading",
+    "proving",
+    "ready",
+    "saturated",
+    "suspect",
+    "draining",
+    "stopping",
+    "gone",
+    "failed"};
+  return names[static_cast<std::size_t>(phase)];
+}
+
 std::string reason_of(const state& s) {
   return std::visit(
     overloaded{

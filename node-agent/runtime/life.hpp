@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -134,6 +135,7 @@ struct step {
 step advance(const rules& rules, const state& current, const event& what);
 
 replica_phase phase_of(const state& s);
+std::string_view name(replica_phase phase);
 /// Why it is in this phase; empty when there is nothing to say.
 std::string reason_of(const state& s);
 /// True in the phases in which an engine can be asked something.

@@ -1,0 +1,393 @@
+// UPLINK, RUNTIME and PROBE on a stage: a world of fakes answers when the test says so.
+
+#include "node-agent/actors/probe.hpp"
+#include "node-agent/actors/uplink.hpp"
+#include "src/base/limits.hpp"
+#include "tests/support/stage.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay::agent {
+
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::replica_phase;
+
+/// One replica: remembers what was asked and keeps the answers for the test to give.
+struct fake_replica : replica_deeds {
+  fabric::replica_report report;
+  life::rules rules_value{.ready_times = 1};
+  deed_answer launched;
+  deed_answer looked;
+  deed_answer proven;
+  int stops = 0;
+  bool forgotten = false;
+
+  void launch(deed_answer answer) override { launched = std::move(answer); }
+  void look(bool, deed_answer answer) override { looked = std::move(answer); }
+  void prove(deed_answer answer) override { proven = std::move(answer); }
+  void stop() override { ++stops; }
+  void forget() override { forgotten = true; }
+  fabric::replica_report describe() const override { return report; }
+  const life::rules& rules() const override { return rules_value; }
+};
+
+struct fake_host : host_deeds {
+  std::vector<std::shared_ptr<fake_replica>> replicas;
+  std::vector<fabric::agent_message> sent;
+  std::optional<problem> refuses;
+  std::string log;
+
+  result<std::shared_ptr<replica_deeds>, problem>
+  make_replica(const order& what, artifact_answer) override {
+    if (refuses)
+      return unexpected{*refuses};
+    auto made = std::make_shared<fake_replica>();
+    std::visit(
+      [&](const auto& o) {
+        made->report.replica = o.replica;
+        made->report.generation = o.generation;
+      },
+      what
+    );
+    replicas.push_back(made);
+    return std::shared_ptr<replica_deeds>{made};
+  }
+  result<std::shared_ptr<replica_deeds>, problem>
+  take_over(const std::string& directory, artifact_answer) override {
+    auto made = std::make_shared<fake_replica>();
+    made->report.replica = {directory};
+    made->report.generation = 1;
+    replicas.push_back(made);
+    return std::shared_ptr<replica_deeds>{made};
+  }
+  void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) override {
+    answer({artifact.id, {}, fabric::artifact_state::verified});
+  }
+  std::string read_log(const replica_id&, std::uint64_t, std::size_t bytes) override {
+    return log.substr(log.size() - std::min(log.size(), bytes));
+  }
+  bool send(const fabric::agent_message& message) override {
+    sent.push_back(message);
+    return true;
+  }
+
+  template <class Message>
+  std::vector<Message> all() const {
+    std::vector<Message> result;
+    for (const auto& message : sent)
+      if (const auto* wanted = std::get_if<Message>(&message))
+        result.push_back(*wanted);
+    return result;
+  }
+};
+
+fabric::start_replica start(std::uint64_t generation = 1) {
+  fabric::start_replica result;
+  result.replica = {"r"};
+  result.generation = generation;
+  return result;
+}
+
+fabric::stop_replica stop(std::uint64_t generation = 1) {
+  return {1, {"r"}, generation, "scaled down", 0ms};
+}
+
+/// A stage with an UPLINK that has a session.
+struct scene {
+  test::stage stage;
+  std::shared_ptr<fake_host> host = std::make_shared<fake_host>();
+  uplink_actor up = stage.system.spawn(uplink, std::static_pointer_cast<host_deeds>(host));
+
+  scene() { open(); }
+  ~scene() { stage.end(up); }
+
+  void open() { say(session_began{0, {}}); }
+  void close() { say(session_lost{0, "cut"}); }
+
+  template <class Message>
+  void say(Message message) {
+    stage.self->send(up, std::move(message));
+    stage.settle();
+  }
+  void command(fabric::coordinator_message message) { say(coordinator_said{std::move(message)}); }
+
+  fake_replica& newest() { return *host->replicas.back(); }
+  void answer(deed_answer& to, life::event what) {
+    REQUIRE(to);
+    std::exchange(to, {})(std::move(what));
+    stage.settle();
+  }
+  steady_time now() { return stage.self->clock().now(); }
+
+  void see(life::verdict verdict) {
+    stage.pass(limits::observe_every);
+    answer(newest().looked, life::sighted{now(), verdict, "seen", false, {}});
+  }
+
+  /// Starts a replica and brings it to `ready`.
+  void make_ready() {
+    command(start());
+    answer(newest().launched, life::launched{now()});
+    see(life::verdict::good);
+    answer(newest().proven, life::proved{now()});
+  }
+
+  std::vector<replica_phase> phases() const {
+    std::vector<replica_phase> result;
+    for (const auto& report : host->all<fabric::replica_report>())
+      result.push_back(report.phase);
+    return result;
+  }
+};
+
+} // namespace
+
+TEST_CASE("a started replica is reported in each phase up to ready") {
+  scene s;
+  s.make_ready();
+  CHECK(
+    s.phases()
+    == std::
+      vector{replica_phase::starting, replica_phase::loading, replica_phase::proving, replica_phase::ready}
+  );
+}
+
+TEST_CASE("the same start again starts nothing and is answered by what there is") {
+  scene s;
+  s.make_ready();
+  s.command(start());
+  CHECK(s.host->replicas.size() == 1);
+  CHECK(s.phases().back() == replica_phase::ready);
+}
+
+TEST_CASE("a death is reported within a second and the next agent does not take it over") {
+  scene s;
+  s.make_ready();
+  s.stage.pass(limits::observe_every);
+  s.answer(s.newest().looked, life::ended{"ended by SIGKILL"});
+  CHECK(s.phases().back() == replica_phase::failed);
+  CHECK(s.host->all<fabric::replica_report>().back().reason == "ended by SIGKILL");
+  CHECK(s.newest().forgotten);
+  static_assert(limits::observe_every <= 1s);
+}
+
+TEST_CASE("a stopped replica is told to stop until it has ended, and is then gone") {
+  scene s;
+  s.make_ready();
+  s.command(stop());
+  CHECK(s.phases().back() == replica_phase::stopping);
+  CHECK(s.newest().stops == 1);
+  s.stage.pass(limits::observe_every);
+  CHECK(s.newest().stops == 2);
+  s.answer(s.newest().looked, life::ended{"ended with exit code 0"});
+  CHECK(s.phases().back() == replica_phase::gone);
+}
+
+TEST_CASE("a replica that is stopped while it starts ends once its launch has come back") {
+  scene s;
+  s.command(start());
+  s.command(stop());
+  CHECK(s.newest().stops == 1);
+  s.answer(s.newest().launched, life::launch_failed{"it was stopped before it started"});
+  CHECK(s.phases().back() == replica_phase::gone);
+}
+
+TEST_CASE("stopping what is not there is answered with gone") {
+  scene s;
+  s.command(stop());
+  CHECK(s.phases() == std::vector{replica_phase::gone});
+}
+
+TEST_CASE("a launch that is refused is reported as failed with the reason") {
+  scene s;
+  s.host->refuses = problem{problem_kind::not_found, "no such program"};
+  s.command(start());
+  CHECK(s.phases() == std::vector{replica_phase::failed});
+  CHECK(s.host->all<fabric::replica_report>().back().reason == "no such program");
+}
+
+TEST_CASE("a new session is told everything, the stack before the replicas") {
+  scene s;
+  s.say(fabric::inventory{});
+  s.make_ready();
+  s.close();
+  s.host->sent.clear();
+  s.open();
+  REQUIRE(s.host->sent.size() == 2);
+  CHECK(std::holds_alternative<fabric::inventory>(s.host->sent[0]));
+  CHECK(s.phases() == std::vector{replica_phase::ready});
+}
+
+TEST_CASE("a death during a cut is told to the next session, once") {
+  scene s;
+  s.make_ready();
+  s.close();
+  s.host->sent.clear();
+  s.stage.pass(limits::observe_every);
+  s.answer(s.newest().looked, life::ended{"ended by SIGSEGV"});
+  CHECK(s.host->sent.empty());
+  s.open();
+  CHECK(s.phases() == std::vector{replica_phase::failed});
+  s.close();
+  s.open();
+  CHECK(s.phases().size() == 1);
+}
+
+TEST_CASE("a newer generation ends the older one of the same replica") {
+  scene s;
+  s.make_ready();
+  s.command(start(2));
+  CHECK(s.host->replicas.size() == 2);
+  CHECK(s.host->replicas.front()->stops == 1);
+}
+
+TEST_CASE("an older generation than the one that runs is refused") {
+  scene s;
+  s.command(start(2));
+  s.command(start(1));
+  CHECK(s.host->replicas.size() == 1);
+  CHECK(s.phases().back() == replica_phase::failed);
+}
+
+TEST_CASE("a draining host starts nothing until it is told otherwise") {
+  scene s;
+  s.command(fabric::drain_host{1, true, "maintenance"});
+  s.command(start(1));
+  CHECK(s.host->replicas.empty());
+  s.command(fabric::drain_host{1, false, ""});
+  s.command(start(2));
+  CHECK(s.host->replicas.size() == 1);
+}
+
+TEST_CASE("a changed stack makes every replica report again") {
+  scene s;
+  s.say(fabric::inventory{});
+  s.make_ready();
+  auto before = s.phases().size();
+  fabric::inventory changed;
+  changed.fingerprint.sum = sha256("other");
+  s.say(changed);
+  CHECK(s.phases().size() == before + 1);
+}
+
+TEST_CASE("replicas outlive UPLINK: its end stops none") {
+  scene s;
+  s.make_ready();
+  s.stage.end(s.up);
+  CHECK(s.newest().stops == 0);
+  CHECK_FALSE(s.newest().forgotten);
+}
+
+TEST_CASE("a replica that an earlier agent left is watched and proven again") {
+  scene s;
+  s.say(replica_found{"left"});
+  s.answer(s.newest().launched, life::launched{s.now()});
+  s.see(life::verdict::good);
+  s.answer(s.newest().proven, life::proved{s.now()});
+  CHECK(s.phases().back() == replica_phase::ready);
+}
+
+TEST_CASE("when the agent ends with its replicas, all are stopped and none is started") {
+  scene s;
+  s.make_ready();
+  s.say(stop_all{});
+  CHECK(s.newest().stops == 1);
+  s.command(start(2));
+  CHECK(s.host->replicas.size() == 1);
+}
+
+TEST_CASE("a log is sent in chunks, and the last one says so") {
+  scene s;
+  s.host->log = std::string(300'000, 'x') + "end";
+  s.command(fabric::want_log{{"r"}, 1, 1'000'000});
+  auto chunks = s.host->all<fabric::log_chunk>();
+  REQUIRE(chunks.size() == 2);
+  CHECK_FALSE(chunks[0].last);
+  CHECK(chunks[1].last);
+  CHECK(chunks[1].offset == chunks[0].bytes.size());
+  CHECK(chunks[1].bytes.ends_with("end"));
+}
+
+TEST_CASE("an empty log is one empty last chunk") {
+  scene s;
+  s.command(fabric::want_log{{"r"}, 1, 100});
+  auto chunks = s.host->all<fabric::log_chunk>();
+  REQUIRE(chunks.size() == 1);
+  CHECK(chunks[0].last);
+}
+
+// -- PROBE ------------------------------------------------------------------------------------
+
+namespace {
+
+struct fake_family : family_deeds {
+  std::function<void(std::vector<fabric::native_sample>)> sampled;
+  std::function<void(fabric::inventory)> discovered;
+  int samples_asked = 0;
+
+  catalog::family family() const override { return catalog::family::cpu; }
+  void sample(std::function<void(std::vector<fabric::native_sample>)> answer) override {
+    ++samples_asked;
+    sampled = std::move(answer);
+  }
+  void discover(std::function<void(fabric::inventory)> answer) override {
+    discovered = std::move(answer);
+  }
+};
+
+struct probe_scene : scene {
+  std::shared_ptr<fake_family> family = std::make_shared<fake_family>();
+  probe_actor watch = stage.system.spawn(probe, std::static_pointer_cast<family_deeds>(family), up);
+
+  probe_scene() { stage.settle(); }
+  ~probe_scene() {
+    family->sampled = {};
+    family->discovered = {};
+    stage.end(watch);
+  }
+
+  void give_sample() {
+    fabric::native_sample sample;
+    sample.name = "MemAvailable";
+    sample.value = 5.0;
+    std::exchange(family->sampled, {})({sample});
+    stage.settle();
+  }
+  void give_stack(const std::string& text) {
+    fabric::inventory found;
+    found.fingerprint.sum = sha256(text);
+    std::exchange(family->discovered, {})(found);
+    stage.settle();
+  }
+};
+
+} // namespace
+
+TEST_CASE("a family that does not answer is asked once and becomes stale, not silent") {
+  probe_scene s;
+  s.give_sample();
+  s.stage.pass(limits::sample_every);
+  for (auto seconds = 0; seconds < 6; ++seconds)
+    s.stage.pass(limits::sample_every);
+  CHECK(s.family->samples_asked == 2);
+  auto newest = s.host->all<fabric::native_samples>().back();
+  REQUIRE(newest.samples.size() == 1);
+  CHECK(newest.samples[0].name == "MemAvailable");
+  CHECK(std::holds_alternative<fabric::unavailable>(newest.samples[0].value));
+}
+
+TEST_CASE("an unchanged stack is sent once, a changed one within ten seconds") {
+  probe_scene s;
+  s.give_stack("first");
+  CHECK(s.host->all<fabric::inventory>().size() == 1);
+  s.stage.pass(limits::fingerprint_every);
+  s.give_stack("first");
+  CHECK(s.host->all<fabric::inventory>().size() == 1);
+  s.stage.pass(limits::fingerprint_every);
+  s.give_stack("second");
+  CHECK(s.host->all<fabric::inventory>().size() == 2);
+}
+
+} // namespace assay::agent

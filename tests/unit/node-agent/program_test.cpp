@@ -1,0 +1,63 @@
+#include "node-agent/program/command_line.hpp"
+#include "node-agent/program/config.hpp"
+#include "node-agent/program/control.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay::agent {
+
+TEST_CASE("a configuration file becomes a value, whichever way its keys are spelled") {
+  auto config = parse_config(
+    "agent.yaml",
+    "data: /var/lib/assay\nhost: n17\ncoordinators: [10.0.0.1:7103]\npath: [/opt/llama/bin]\n"
+    "ports: 7300-7310\nmonitor: 127.0.0.1:7110\nstop_replicas: true\n"
+  );
+  REQUIRE(config);
+  CHECK(config->data == "/var/lib/assay");
+  CHECK(config->ports == port_range{7300, 7310});
+  CHECK(config->monitor == monitor_address{"127.0.0.1", 7110});
+  CHECK(config->stop_replicas);
+}
+
+TEST_CASE("an unknown key is refused with its line, and all problems come at once") {
+  auto config = parse_config("agent.yaml", "data: /d\nprots: 1-2\nports: 9-1\n");
+  REQUIRE_FALSE(config);
+  REQUIRE(config.error().size() == 2);
+  CHECK(config.error()[0].where.starts_with("agent.yaml:2"));
+  CHECK(config.error()[1].where.starts_with("agent.yaml:3"));
+}
+
+TEST_CASE("a monitor is an IP address with a port, or off") {
+  CHECK_FALSE(*parse_monitor("off"));
+  CHECK(**parse_monitor("::1:0") == monitor_address{"::1", 0});
+  for (const auto* text : {"", "localhost:7110", "127.0.0.1", "127.0.0.1:65536", "127.0.0.1:x"})
+    CHECK_FALSE(parse_monitor(text));
+}
+
+TEST_CASE("a run needs a data directory and a coordinator, and says which word gives it") {
+  CHECK(complete({}).error().where == "data");
+  agent_config config;
+  config.data = "/d";
+  CHECK(complete(config).error().where == "coordinators");
+  config.coordinators = {"127.0.0.1:7103"};
+  auto whole = complete(config);
+  REQUIRE(whole);
+  CHECK(whole->keys == "/d/agent/keys");
+  CHECK_FALSE(whole->host.empty());
+}
+
+TEST_CASE("the end of an adopted server is a UTC time or a span from now") {
+  CHECK(parse_time("2026-12-31T18:00:00Z", {0})->value == 1'798'740'000'000);
+  CHECK(parse_time("+90m", {1'000})->value == 5'401'000);
+  for (const auto* text : {"", "tomorrow", "+0h", "+5", "+5w", "2026-12-31", "2026-12-31T18:00:00"})
+    CHECK_FALSE(parse_time(text, {0}));
+}
+
+TEST_CASE("an offer survives its way through the socket") {
+  fabric::adopt_offer offer{"http://127.0.0.1:8000", "chat", {"http"}, {"default"}, wall_ms{5}};
+  CHECK(*parse_offer(to_json(offer)) == offer);
+  for (const auto* body : {"", "[]", "{}", R"({"url": 5, "model": "m", "profile": "http"})"})
+    CHECK_FALSE(parse_offer(body));
+}
+
+} // namespace assay::agent
