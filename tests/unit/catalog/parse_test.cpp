@@ -1,3 +1,4 @@
+#include "src/catalog/diff.hpp"
 #include "tests/unit/catalog/builders.hpp"
 
 namespace assay::catalog {
@@ -204,6 +205,19 @@ TEST_CASE("the try-out's catalog is good as shipped, once its location is filled
   CHECK(i.id.value == "smollm2/local-cpu/smollm2-135m-q4");
   CHECK(i.slots == 4);
   CHECK(std::get<artifact>(values[1]).profile == profile_id{"llama-server"});
+}
+
+TEST_CASE("the try-out applies with nothing missing") {
+  auto text = source_text("deploy/tryout/catalog.yaml");
+  text.replace(text.find("MODEL_DIR"), 9, "/models");
+  const std::vector<source_file> files{
+    {"catalog.yaml", text},
+    {"suite.yaml", source_text("deploy/tryout/suite.yaml")},
+    {"llama-server.yaml", source_text("deploy/runtimes/llama-server.yaml")}};
+  const auto parsed = parse(files);
+  REQUIRE(parsed.has_value());
+  CHECK(missing(declarations_of(*parsed), {}).empty());
+  CHECK(parsed->notes.empty());
 }
 
 TEST_CASE("an empty set of files is an empty set of declarations") {

@@ -280,7 +280,15 @@ TEST_CASE("a tab in the indentation is named, and one behind a value is not") {
 }
 
 TEST_CASE("bytes that are not UTF-8 are refused with their place") {
-  for (const auto* bad : {"\xff", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"}) {
+  for (const auto* bad :
+       {"\xff",
+        "\xc3",
+        "\xc0\xaf",
+        "\xed\xa0\x80",
+        "\xe0\x80\xaf",
+        "\xf0\x80\x80\xaf",
+        "\xf4\x90\x80\x80",
+        "\x80"}) {
     const auto p = problem_of(std::string{"project: a\n# "} + bad + "\n");
     CHECK(p.where == "f.yaml:2:3");
     CHECK(p.what == "this byte is not UTF-8");
