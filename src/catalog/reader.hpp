@@ -37,6 +37,13 @@ struct key_table {
   std::span<const key_row> rows;
 };
 
+/// The keys of a table, for `listed` and `nearest`.
+std::vector<std::string_view> words_of(const key_table& keys);
+
+/// What a refused name is told.
+inline constexpr std::string_view name_rule =
+  "a name has 1 to 64 of the letters A-Z a-z, the digits and `.`, `_`, `-`";
+
 /// Spaces and underscores become hyphens.
 std::string canonical_key(std::string_view key);
 
