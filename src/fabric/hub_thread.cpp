@@ -223,25 +223,25 @@ bool hub::thread::receive_one() {
   if (!router_.receive(routing))
     return false;
   ++counters_.received;
-  bool whole = routing.more() && router_.receive(payload) && !payload.more();
+  bool whole = routing.more && router_.receive(payload) && !payload.more;
   if (!whole) {
     router_.skip_rest(payload);
     ++counters_.dropped_malformed;
     return true;
   }
-  judge_frame(std::string{routing.text()}, payload);
+  judge_frame(std::move(routing.bytes), payload);
   return true;
 }
 
-void hub::thread::judge_frame(std::string routing, frame& payload) {
+void hub::thread::judge_frame(std::string routing, const frame& payload) {
   take_allow_list(); // For each message: a revoked key is not heard once more.
-  auto key = parse_public_key(payload.user_id());
+  auto key = parse_public_key(payload.user_id);
   auto entry = key ? roster_.find(*key) : nullptr;
   if (entry == nullptr) {
     ++counters_.dropped_key;
     return;
   }
-  auto message = wire::decode_agent_message(payload.bytes());
+  auto message = wire::decode_agent_message(payload.span());
   if (!message)
     return count(message.error());
   judge_message({std::move(routing), *key, entry}, std::move(*message));

@@ -56,7 +56,7 @@ private:
   void take_parcels();
   void carry(parcel what);
   bool receive_one();
-  void judge_frame(std::string routing, frame& payload);
+  void judge_frame(std::string routing, const frame& payload);
   void judge_message(const incoming& from, agent_message message);
   void judge_join(const incoming& from, const join& said);
   void greet(const incoming& from, const hello& said);

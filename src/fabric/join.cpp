@@ -46,7 +46,7 @@ result<host_id, problem> outcome_of(const join_token& token, const joined& answe
 std::optional<joined> take_answer(line& to) {
   frame payload;
   while (to.dealer().receive(payload)) {
-    auto message = wire::decode_coordinator_message(payload.bytes());
+    auto message = wire::decode_coordinator_message(payload.span());
     to.dealer().skip_rest(payload);
     if (message)
       if (auto answer = std::get_if<joined>(&*message))

@@ -27,26 +27,16 @@ private:
   void* handle_;
 };
 
-/// One received frame.
-class frame {
-public:
-  frame() { zmq_msg_init(&message_); }
-  ~frame() { zmq_msg_close(&message_); }
-  frame(const frame&) = delete;
-  frame& operator=(const frame&) = delete;
-
-  std::span<const std::byte> bytes();
-  std::string_view text();
-  bool more() { return zmq_msg_more(&message_) != 0; }
+/// One received frame, copied out of libzmq.
+struct frame {
+  std::string bytes;
+  bool more = false; ///< Another frame of the same message follows.
 
   /// What ZAP answered for the connection that this frame came over. On 4.3.4 a ROUTER's routing id
   /// frame does not have it, so ask the payload frame.
-  std::string_view user_id();
+  std::string user_id;
 
-  zmq_msg_t* get() { return &message_; }
-
-private:
-  zmq_msg_t message_;
+  std::span<const std::byte> span() const { return std::as_bytes(std::span{bytes}); }
 };
 
 class socket {

@@ -175,8 +175,8 @@ private:
     frame payload;
     if (!line_.dealer().receive(payload))
       return false;
-    auto whole = !payload.more();
-    auto message = wire::decode_coordinator_message(payload.bytes());
+    auto whole = !payload.more;
+    auto message = wire::decode_coordinator_message(payload.span());
     line_.dealer().skip_rest(payload);
     tally([](uplink_counters& c) { ++c.received; });
     if (!whole || (!message && message.error() != wire::decode_fault::unknown_kind)) {

@@ -13,8 +13,8 @@ std::vector<std::string> read_question(socket& handler) {
   frame part;
   while (handler.receive(part)) {
     if (frames.size() <= asked_frames)
-      frames.emplace_back(part.text());
-    if (!part.more())
+      frames.push_back(part.bytes);
+    if (!part.more)
       break;
   }
   return frames;

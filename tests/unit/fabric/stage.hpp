@@ -163,7 +163,7 @@ public:
     frame payload;
     if (!line_.dealer().receive(payload))
       return std::nullopt;
-    auto message = wire::decode_coordinator_message(payload.bytes());
+    auto message = wire::decode_coordinator_message(payload.span());
     if (!message)
       return std::nullopt;
     return *message;

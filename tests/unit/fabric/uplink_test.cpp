@@ -28,8 +28,8 @@ public:
     frame payload;
     REQUIRE(router_.receive(routing));
     REQUIRE(router_.receive(payload));
-    routing_ = routing.text();
-    auto message = wire::decode_agent_message(payload.bytes());
+    routing_ = routing.bytes;
+    auto message = wire::decode_agent_message(payload.span());
     REQUIRE(message);
     return *message;
   }
