@@ -74,8 +74,11 @@ bool is_free(std::uint16_t port) {
 
 result<std::uint16_t, problem>
 find_free_port(const port_range& range, const std::set<std::uint16_t>& taken) {
-  for (std::uint32_t port = range.first; port <= range.last; ++port) {
-    auto candidate = static_cast<std::uint16_t>(port);
+  // Two agents of one machine that start at once begin at different places.
+  std::uint32_t size = range.last - range.first + 1U;
+  auto offset = static_cast<std::uint32_t>(::getpid()) * 37U;
+  for (std::uint32_t step = 0; step < size; ++step) {
+    auto candidate = static_cast<std::uint16_t>(range.first + (offset + step) % size);
     if (!taken.contains(candidate) && is_free(candidate))
       return candidate;
   }

@@ -179,6 +179,27 @@ public:
     hub_->send(host, fabric::stop_replica{1, {"chat/local/q4/1@n1"}, generation, "test", 0ms});
   }
 
+  void adopt(std::uint64_t generation, const std::string& url) {
+    fabric::adopt_replica command;
+    command.epoch = 1;
+    command.replica = {"chat/local/q4/1@n1"};
+    command.model = {"chat"};
+    command.generation = generation;
+    command.profile = {"http"};
+    command.profile_text = read_file(std::string{ASSAY_SOURCE_DIR} + "/deploy/runtimes/http.yaml");
+    command.url = url;
+    hub_->send(host, command);
+  }
+
+  void forget(std::uint64_t generation) {
+    hub_->send(host, fabric::forget_replica{1, {"chat/local/q4/1@n1"}, generation});
+  }
+
+  std::optional<fabric::adopt_offer> offer() {
+    std::lock_guard guard{mutex_};
+    return offer_;
+  }
+
   /// The newest report of a generation, once it has that phase.
   fabric::replica_report
   wait_for(std::uint64_t generation, replica_phase phase, std::chrono::seconds patience = 60s) {
@@ -248,6 +269,8 @@ private:
       inventory_ = std::move(*found);
     if (const auto* taken = std::get_if<fabric::native_samples>(&message))
       samples_ = taken->samples.size();
+    if (auto* offered = std::get_if<fabric::adopt_offer>(&message))
+      offer_ = std::move(*offered);
   }
 
   test::temp_folder data_;
@@ -256,8 +279,85 @@ private:
   std::map<std::uint64_t, fabric::replica_report> reports_;
   fabric::inventory inventory_;
   std::size_t samples_ = 0;
+  std::optional<fabric::adopt_offer> offer_;
   std::unique_ptr<fabric::hub> hub_;
   pid_t agent_ = 0;
+};
+
+/// Runs a program and returns its pid.
+pid_t run(std::vector<std::string> words, const std::string& program) {
+  std::vector<char*> argv;
+  for (auto& word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  for (auto stream : {STDOUT_FILENO, STDERR_FILENO})
+    ::posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+  REQUIRE(::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ) == 0);
+  ::posix_spawn_file_actions_destroy(&actions);
+  return pid;
+}
+
+/// An OpenAI server that is not the agent's.
+class foreign_server {
+public:
+  explicit foreign_server(bool started = true) {
+    auto port = find_free_port({20'000, 29'999}, {});
+    REQUIRE(port);
+    port_ = *port;
+    if (!started)
+      return;
+    auto program = (installed_engine().folder / "bin/llama-server").native();
+    pid_ = run(
+      {"llama-server",
+       "--model",
+       installed_engine().model.native(),
+       "--port",
+       std::to_string(port_),
+       "--alias",
+       "chat"},
+      program
+    );
+  }
+  ~foreign_server() {
+    if (pid_ == 0)
+      return;
+    ::kill(pid_, SIGTERM);
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  std::uint16_t port() const { return port_; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  bool is_running() const { return ::waitpid(pid_, nullptr, WNOHANG) == 0; }
+
+  /// `assay-agent adopt`; its exit code.
+  int offer_to(const std::filesystem::path& data) const {
+    int status = 0;
+    ::waitpid(
+      run(
+        {"assay-agent",
+         "adopt",
+         "--data",
+         data.native(),
+         "--url",
+         url(),
+         "--model",
+         "chat",
+         "--ends-at",
+         "+1h"},
+        ASSAY_AGENT_PROGRAM
+      ),
+      &status,
+      0
+    );
+    return WEXITSTATUS(status);
+  }
+
+private:
+  std::uint16_t port_ = 0;
+  pid_t pid_ = 0;
 };
 
 int chat_status(const fabric::replica_report& replica, const std::string& secret) {
@@ -380,6 +480,31 @@ TEST_CASE("one byte of the runtime's environment that changes is a reported chan
   std::filesystem::remove(extra);
   CHECK(changed);
   CHECK(test::eventually([&] { return c.inventory().fingerprint.sum == before.sum; }, 10s));
+}
+
+TEST_CASE("a server that somebody else started is offered, watched, proven and never stopped") {
+  installed_engine();
+  foreign_server server;
+  cluster c;
+  CHECK(server.offer_to(c.data().path()) == 0);
+  REQUIRE(test::eventually([&] { return c.offer().has_value(); }));
+  CHECK(c.offer()->url == server.url());
+  CHECK(c.offer()->model == "chat");
+  CHECK(c.offer()->ends_at);
+  c.adopt(1, server.url());
+  auto ready = c.wait_for(1, replica_phase::ready);
+  CHECK(ready.adopted);
+  CHECK(ready.port == server.port());
+  CHECK(ready.secret.empty());
+  c.forget(1);
+  c.wait_for(1, replica_phase::gone);
+  CHECK(server.is_running());
+}
+
+TEST_CASE("adopting without an agent says what to start") {
+  test::temp_folder nobody;
+  foreign_server server{false};
+  CHECK(server.offer_to(nobody.path()) == 5);
 }
 
 TEST_CASE("a second agent on the same data directory is refused with the first one's pid") {
