@@ -1,0 +1,187 @@
+// The schema and the field lists say the same, in both directions, and what was written once can be
+// read for ever.
+
+#include "schema/ledger.capnp.h"
+#include "src/wire/export_codec.hpp"
+#include "src/wire/row_codec.hpp"
+#include "tests/schema/filled.hpp"
+
+#include <capnp/dynamic.h>
+#include <capnp/serialize.h>
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+
+namespace assay::test {
+
+namespace {
+
+const std::string golden_path = ASSAY_SOURCE_DIR "/tests/schema/ledger-1.golden";
+
+std::string hex(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (unsigned char c : bytes) {
+    text += digits[c >> 4];
+    text += digits[c & 15];
+  }
+  return text;
+}
+
+ledger::record around(ledger::payload p) {
+  auto r = filler{}.make<ledger::record>();
+  r.payload = std::move(p);
+  return r;
+}
+
+/// Every kind of value with every field set, by name.
+std::map<std::string, std::string> encodings() {
+  std::map<std::string, std::string> all;
+  each_filled<ledger::payload>([&](std::string_view name, ledger::payload p) {
+    all["record " + std::string{name}] = wire::encode(around(std::move(p)));
+  });
+  each_filled<catalog::declaration>([&](std::string_view name, catalog::declaration d) {
+    all["declared " + std::string{name}] = wire::encode(around(ledger::declared{std::move(d)}));
+  });
+  each_filled<ledger::state_entry>([&](std::string_view name, const ledger::state_entry& s) {
+    all["state " + std::string{name}] = wire::encode(s);
+  });
+  each_filled<ledger::row>([&](std::string_view name, const ledger::row& r) {
+    all["row " + std::string{name}] = wire::encode_row(r);
+  });
+  each_filled<ledger::export_frame>([&](std::string_view name, const ledger::export_frame& f) {
+    all["frame " + std::string{name}] = wire::encode_frame(f);
+  });
+  return all;
+}
+
+std::map<std::string, std::string> read_golden() {
+  std::map<std::string, std::string> all;
+  std::ifstream file{golden_path};
+  for (std::string line; std::getline(file, line);) {
+    auto space = line.rfind(' ');
+    all[line.substr(0, space)] = line.substr(space + 1);
+  }
+  return all;
+}
+
+/// Every field differs from its default, through structs, unions and lists.
+void check_all_set(capnp::DynamicStruct::Reader value, const std::string& path) {
+  auto inside = [&](const capnp::DynamicValue::Reader& v, std::string_view name) {
+    auto within = path + "." + std::string{name};
+    if (v.getType() == capnp::DynamicValue::STRUCT)
+      check_all_set(v.as<capnp::DynamicStruct>(), within);
+    if (v.getType() != capnp::DynamicValue::LIST)
+      return;
+    for (auto element : v.as<capnp::DynamicList>())
+      if (element.getType() == capnp::DynamicValue::STRUCT)
+        check_all_set(element.as<capnp::DynamicStruct>(), within);
+  };
+  KJ_IF_MAYBE (member, value.which()) {
+    inside(value.get(*member), member->getProto().getName().cStr());
+    return;
+  }
+  for (auto field : value.getSchema().getFields()) {
+    auto name = field.getProto().getName();
+    INFO(path << "." << name.cStr());
+    auto is_mapping_value =
+      path.ends_with("labels") || path.ends_with("args") || path.ends_with("options");
+    CHECK((is_mapping_value || value.has(field, capnp::HasMode::NON_DEFAULT)));
+    inside(value.get(field), name.cStr());
+  }
+}
+
+template <class Root>
+void check_all_set(std::string bytes, const std::string& name) {
+  auto words = kj::heapArray<capnp::word>(bytes.size() / sizeof(capnp::word));
+  std::copy(bytes.begin(), bytes.end(), words.asBytes().begin());
+  kj::ArrayPtr<const capnp::word> segment = words;
+  capnp::SegmentArrayMessageReader message{kj::arrayPtr(&segment, 1)};
+  check_all_set(capnp::toDynamic(message.getRoot<Root>()), name);
+}
+
+} // namespace
+
+TEST_CASE("every field of the schema is written by some value") {
+  each_filled<ledger::payload>([](std::string_view name, ledger::payload p) {
+    check_all_set<schema::Record>(wire::encode(around(std::move(p))), std::string{name});
+  });
+  each_filled<catalog::declaration>([](std::string_view name, catalog::declaration d) {
+    check_all_set<schema::Record>(
+      wire::encode(around(ledger::declared{std::move(d)})), std::string{name}
+    );
+  });
+  each_filled<ledger::state_entry>([](std::string_view name, const ledger::state_entry& s) {
+    check_all_set<schema::StateEntry>(wire::encode(s), std::string{name});
+  });
+  each_filled<ledger::row>([](std::string_view name, const ledger::row& r) {
+    check_all_set<schema::Row>(wire::encode_row(r), std::string{name});
+  });
+}
+
+TEST_CASE("enumerations have the schema's names at the schema's numbers") {
+  auto same = [](auto schema_enum, auto first, std::size_t count) {
+    auto enumerants = schema_enum.getEnumerants();
+    REQUIRE(enumerants.size() == count);
+    for (unsigned i = 0; i < count; ++i) {
+      auto value = static_cast<decltype(first)>(i);
+      std::string plain;
+      for (char c : std::string{name(value)})
+        if (c != '_' && c != '-')
+          plain += c;
+      std::string written{enumerants[i].getProto().getName().cStr()};
+      for (auto& c : written)
+        c = static_cast<char>(std::tolower(c));
+      CHECK(plain == written);
+    }
+  };
+  using capnp::Schema;
+  same(Schema::from<schema::Authentication>(), ledger::authentication{}, 6);
+  same(Schema::from<schema::Trust>(), ledger::trust{}, 3);
+  same(Schema::from<schema::Relation>(), ledger::relation{}, 5);
+  same(Schema::from<schema::DeclarationKind>(), ledger::declaration_kind{}, 9);
+  same(Schema::from<schema::ArtifactState>(), ledger::artifact_state{}, 6);
+  same(Schema::from<schema::RunStage>(), ledger::run_stage{}, 5);
+  same(Schema::from<schema::RunStatus>(), ledger::run_status{}, 3);
+  same(Schema::from<schema::PredicateOutcome>(), ledger::predicate_outcome{}, 3);
+  same(Schema::from<schema::RevocationTarget>(), ledger::revocation_target{}, 2);
+  same(Schema::from<schema::Observation>(), ledger::observation{}, 4);
+  same(Schema::from<schema::IdentityRole>(), ledger::identity_role{}, 4);
+  same(Schema::from<schema::JobPriority>(), ledger::job_priority{}, 3);
+  same(Schema::from<schema::JobEnd>(), ledger::job_end{}, 3);
+  same(Schema::from<schema::QualificationState>(), qualification::state{}, 9);
+  same(Schema::from<schema::QualificationEvent>(), qualification::event{}, 13);
+  same(Schema::from<schema::MovesState>(), moves::state{}, 12);
+  same(Schema::from<schema::MovesEvent>(), moves::event{}, 13);
+  same(Schema::from<schema::Standing>(), moves::standing{}, 3);
+  same(Schema::from<schema::Family>(), catalog::family{}, 6);
+  same(Schema::from<schema::ArtifactKind>(), catalog::artifact_kind{}, 8);
+  same(Schema::from<schema::ImplementationStatus>(), catalog::implementation_status{}, 6);
+  same(Schema::from<schema::Task>(), contract::task{}, 5);
+  same(Schema::from<schema::TrafficClass>(), contract::traffic_class{}, 4);
+  same(Schema::from<schema::DegradedRule>(), contract::degraded_rule{}, 3);
+}
+
+// To add a kind: ASSAY_WRITE_GOLDEN=1 writes the missing lines. Lines that are there never change.
+TEST_CASE("what version 1 wrote is written the same today") {
+  auto today = encodings();
+  if (std::getenv("ASSAY_WRITE_GOLDEN")) {
+    auto golden = read_golden();
+    std::ofstream file{golden_path, std::ios::app};
+    for (const auto& [name, bytes] : today)
+      if (!golden.contains(name))
+        file << name << ' ' << hex(bytes) << '\n';
+  }
+  auto golden = read_golden();
+  CHECK(golden.size() == today.size());
+  for (const auto& [name, bytes] : today) {
+    INFO(name);
+    CHECK(golden[name] == hex(bytes));
+  }
+}
+
+} // namespace assay::test

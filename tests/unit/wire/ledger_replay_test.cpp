@@ -1,0 +1,256 @@
+// Random lives of a ledger: whatever is said, replay and reload give the same tables, and every
+// export that was not touched holds.
+
+#include "src/wire/export_codec.hpp"
+#include "src/wire/row_codec.hpp"
+#include "tests/unit/ledger/world.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <rapidcheck.h>
+
+#include <map>
+#include <memory>
+
+namespace assay::ledger::test {
+
+namespace {
+
+/// The state environment: rows by table and key.
+using disk = std::map<std::pair<table, std::string>, std::string>;
+
+void write(disk& to, const batch_outcome& outcome) {
+  for (const auto& change : outcome.rows) {
+    std::pair key{change.table, change.key};
+    if (change.row)
+      to.insert_or_assign(key, wire::encode_row(*change.row));
+    else
+      to.erase(key);
+  }
+}
+
+tables reloaded(const disk& from) {
+  tables t;
+  for (const auto& [key, bytes] : from) {
+    auto row = wire::decode_row(bytes);
+    REQUIRE(row);
+    CHECK(table_of(*row) == key.first);
+    CHECK(key_of(*row) == key.second);
+    t.load(*row);
+  }
+  return t;
+}
+
+/// A ledger with a signer, that keeps every batch as bytes.
+struct signed_world {
+  std::shared_ptr<signing_key> key = std::make_shared<signing_key>(signing_key::seed{7});
+  uuid cluster = make_uuid7(9, {});
+  world w;
+  disk rows;
+  std::vector<std::string> log;
+
+  signed_world() {
+    commit(
+      {w.next_record(cluster_created{cluster, "test"}),
+       w.next_record(membership{{{1, "one", "127.0.0.1:1", to_text(key->public_part()), true}}})}
+    );
+  }
+
+  void commit(const std::vector<record>& records) {
+    batch b;
+    b.term = 1;
+    b.stamped_at = w.now;
+    b.proposer = "one";
+    for (const auto& r : records)
+      b.entries.push_back(wire::make_entry(r));
+    b.signature = key->sign(batch_message(cluster, b.term, b.stamped_at, record_hashes(b)));
+    log.push_back(wire::encode(b));
+    w.last = apply(w.t, b, ++w.index, w.known);
+    w.known.learn(w.last);
+    write(rows, w.last);
+  }
+
+  void commit(payload p) { commit(std::vector{w.next_record(std::move(p))}); }
+
+  /// What `assay ledger export` writes.
+  std::string exported() const {
+    auto text = wire::encode_frame(export_header{export_format, cluster, genesis(cluster)});
+    for (const auto& [at, bytes] : rows)
+      if (at.first == table::batches)
+        text += wire::encode_frame(frame(std::get<batch_row>(*wire::decode_row(bytes))));
+    auto s = key->sign(head_message(cluster, w.t.head.seq, w.t.head.chain));
+    return text
+           + wire::encode_frame(export_head{
+             w.t.head.seq, w.t.head.chain, "one", std::string{s.begin(), s.end()}});
+  }
+
+  export_batch frame(const batch_row& b) const {
+    export_batch out{b, {}};
+    for (auto seq : b.seqs)
+      if (seq != 0) {
+        auto row = *wire::decode_row(rows.at({table::records, record_key(seq)}));
+        out.canonical.push_back(std::get<record_row>(row).canonical);
+      }
+    return out;
+  }
+};
+
+std::string number(int i) {
+  return std::to_string(i);
+}
+
+/// One of a few dozen things, legal or not.
+payload anything(int which, int i) {
+  auto pool = catalog::pool{.name = {"p" + number(i % 3)}, .labels = {{"n", number(i)}}};
+  switch (which % 12) {
+  case 0:
+    return declared{pool};
+  case 1:
+    return retired{declaration_kind::pool, pool.name.value};
+  case 2:
+    return declared{artifact_a()};
+  case 3:
+    return artifact_changed{
+      {"m/a"}, manifest_digest(artifact_a()), static_cast<artifact_state>(i % 6), {}, ""};
+  case 4:
+    return declared{implementation({"m/p" + number(i % 3) + "/a"}, pool.name.value)};
+  case 5:
+    return declared{catalog::model{.id = {"m"}, .name = "m", .owner = number(i % 4)}};
+  case 6:
+    return stack_seen{
+      {"h" + number(i % 2)}, pool.name, some_digest(number(i % 3)), stack_fields(number(i % 3))};
+  case 7:
+    return waiver{"w" + number(i % 5), {"m/p0/a"}, {4, 5}, {dawn.value + 1'000 * i}, "try"};
+  case 8:
+    return key_issued{{"k" + number(i % 4)}, some_digest(number(i)), true};
+  case 9:
+    return key_revoked{{"k" + number(i % 4)}, ""};
+  case 10:
+    return job_submitted{
+      .id = {"j" + number(i % 4)}, .model = {"m"}, .input = some_digest("in"), .items = 3};
+  default:
+    return retired{declaration_kind::artifact, "m/a"};
+  }
+}
+
+signed_world random_life(const std::vector<std::pair<int, int>>& script) {
+  signed_world s;
+  for (auto [which, i] : script) {
+    s.w.now.value += i % 3;
+    s.commit(anything(which, i));
+  }
+  return s;
+}
+
+auto scripts() {
+  return rc::gen::resize(
+    30,
+    rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 12), rc::gen::inRange(0, 50))
+    )
+  );
+}
+
+std::string change_byte(std::string text, std::size_t at) {
+  text[at] = static_cast<char>(text[at] ^ 1);
+  return text;
+}
+
+/// The frames of an export that decodes, less what nobody signs: where Raft kept each batch.
+std::vector<export_frame> without_indexes(std::string_view text) {
+  std::vector<export_frame> frames;
+  while (!text.empty()) {
+    auto frame = *wire::take_frame(text);
+    if (auto* b = std::get_if<export_batch>(&*frame))
+      b->batch.raft_index = 0;
+    frames.push_back(*std::move(frame));
+  }
+  return frames;
+}
+
+signed_world short_life() {
+  signed_world s;
+  s.commit(declared{catalog::pool{.name = {"p0"}}});
+  s.commit(retired{declaration_kind::pool, "none"});
+  s.commit(declared{catalog::pool{.name = {"p1"}}});
+  return s;
+}
+
+} // namespace
+
+TEST_CASE("replaying the log gives equal tables, and so does reloading the rows") {
+  CHECK(rc::check("replay", [] {
+    auto s = random_life(*scripts());
+    tables again;
+    remembered known;
+    std::uint64_t index = 0;
+    for (const auto& bytes : s.log)
+      known.learn(apply(again, *wire::decode_batch(bytes), ++index, known));
+    RC_ASSERT(again == s.w.t);
+    RC_ASSERT(reloaded(s.rows) == s.w.t);
+    RC_ASSERT(broken_invariants(s.w.t).empty());
+  }));
+}
+
+TEST_CASE("an export of any life holds, and adds up to the same chain") {
+  CHECK(rc::check("export", [] {
+    auto s = random_life(*scripts());
+    auto report = wire::audit_report_of(s.exported());
+    RC_ASSERT(!report.finding);
+    RC_ASSERT(report.chain == s.w.t.head.chain);
+    RC_ASSERT(report.seq == s.w.t.head.seq);
+  }));
+}
+
+TEST_CASE("no changed byte of an export goes unnoticed, save a Raft index that keeps the order") {
+  auto text = short_life().exported();
+  REQUIRE_FALSE(wire::audit(text));
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    auto changed = change_byte(text, at);
+    INFO("byte " << at << " of " << text.size());
+    CHECK((wire::audit(changed) || without_indexes(changed) == without_indexes(text)));
+  }
+}
+
+TEST_CASE("an export that ends early was cut, wherever it ends") {
+  auto text = short_life().exported();
+  for (std::size_t size = 0; size < text.size(); ++size)
+    CHECK(wire::audit(std::string_view{text}.substr(0, size)));
+}
+
+TEST_CASE("a batch that was taken out is missed") {
+  auto s = short_life();
+  auto whole = s.exported();
+  auto rest = std::string_view{whole};
+  std::string without;
+  for (int i = 0; !rest.empty(); ++i) {
+    auto before = rest;
+    REQUIRE(wire::take_frame(rest));
+    if (i != 2)
+      without += before.substr(0, before.size() - rest.size());
+  }
+  auto finding = wire::audit(without);
+  REQUIRE(finding);
+  CHECK(finding->seq == 3);
+}
+
+TEST_CASE("a batch signed by another key is named with its first seq") {
+  auto s = short_life();
+  signing_key forger{signing_key::seed{8}};
+  auto text = wire::encode_frame(export_header{export_format, s.cluster, genesis(s.cluster)});
+  for (const auto& [at, bytes] : s.rows) {
+    if (at.first != table::batches)
+      continue;
+    auto b = std::get<batch_row>(*wire::decode_row(bytes));
+    if (b.raft_index == 4) {
+      auto forged = forger.sign(batch_message(s.cluster, b.term, b.stamped_at, b.records));
+      b.signature = {forged.begin(), forged.end()};
+    }
+    text += wire::encode_frame(s.frame(b));
+  }
+  auto finding = wire::audit(text);
+  REQUIRE(finding);
+  CHECK(finding->seq == 4);
+  CHECK(finding->text == "the batch's signature is not that of \"one\"");
+}
+
+} // namespace assay::ledger::test
