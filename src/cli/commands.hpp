@@ -82,9 +82,6 @@ int ledger_log(const context& c, std::int64_t limit, const std::string& subject)
 int ledger_show(const context& c, const std::string& record);
 int ledger_verify(const context& c);
 int host_token(const context& c, const std::string& name);
-int host_change(
-  const context& c, const std::string& name, const std::string& verb, const std::string& reason
-);
 int env(const context& c);
 
 // -- jobs (commands_jobs.cpp) ---------------------------------------------------------------------
@@ -117,6 +114,9 @@ struct chat_options {
 int chat(const context& c, const chat_options& options);
 
 // -- shared ---------------------------------------------------------------------------------------
+
+/// The admin API has no push; between two looks we wait on a condition that nobody signals.
+void pause(std::chrono::milliseconds time);
 
 /// Polls `path` until `is_done(item)` or the limit; `tell` draws what it sees.
 result<json::object, problem> follow(

@@ -1,8 +1,6 @@
 #include "src/cli/commands.hpp"
 
-#include <condition_variable>
 #include <cstdio>
-#include <mutex>
 
 namespace assay::cli {
 
@@ -18,8 +16,6 @@ int print_status(const context& c, const json::object& answer) {
 int status(const context& c, std::chrono::seconds wait) {
   auto until = std::chrono::steady_clock::now() + wait;
   progress_line line{c.where};
-  std::mutex mutex;
-  std::condition_variable never; // Nobody signals: it only paces the looks.
   while (true) {
     auto answer = c.server.get("status");
     if (answer || answer.error().kind != problem_kind::unavailable || std::chrono::steady_clock::now() >= until) {
@@ -27,8 +23,7 @@ int status(const context& c, std::chrono::seconds wait) {
       return answer ? print_status(c, *answer) : complain(answer.error());
     }
     line.show(0, 0, "waiting for assayd");
-    std::unique_lock lock{mutex};
-    never.wait_for(lock, std::chrono::milliseconds{100}, [] { return false; });
+    pause(std::chrono::milliseconds{100});
   }
 }
 
@@ -83,16 +78,6 @@ int host_token(const context& c, const std::string& name) {
     "good for one host until %s UTC; on that host: assay host join TOKEN --data DIR\n",
     cell("expires_at_ms", answer->at("expires_at_ms")).c_str()
   );
-  return 0;
-}
-
-int host_change(
-  const context& c, const std::string& name, const std::string& verb, const std::string& reason
-) {
-  auto answer = c.server.post("hosts/" + segment(name) + "/" + verb, {{"reason", reason}});
-  if (!answer)
-    return complain(answer.error());
-  std::printf("host %s: %s\n", name.c_str(), text_at(*answer, "state").c_str());
   return 0;
 }
 

@@ -56,6 +56,27 @@ int follow_move(const context& c, const json::object& answer, wait_options wait)
   return state == "committed" ? 0 : exit_code(problem_kind::refused);
 }
 
+/// A replica that is still loading is no reason to give up when the caller waits anyway.
+result<json::object, problem> begin_run(
+  const context& c, const std::string& implementation, const std::string& reason, wait_options wait
+) {
+  auto until = std::chrono::steady_clock::now() + wait.limit;
+  progress_line line{c.where};
+  std::string told;
+  while (true) {
+    auto answer =
+      c.server.post("qualify", {{"implementation", implementation}, {"reason", reason}});
+    auto is_late = std::chrono::steady_clock::now() >= until;
+    if (answer || !wait.wait || answer.error().kind != problem_kind::unavailable || is_late)
+      return answer;
+    if (!c.where.is_tty && told != answer.error().what)
+      std::printf("%s; waiting\n", answer.error().what.c_str());
+    told = answer.error().what;
+    line.show(0, 0, "waiting: " + answer.error().next);
+    pause(std::chrono::milliseconds{250});
+  }
+}
+
 int print_receipt(const result<json::object, problem>& answer, const char* what) {
   if (!answer)
     return complain(answer.error());
@@ -68,7 +89,7 @@ int print_receipt(const result<json::object, problem>& answer, const char* what)
 int qualify(
   const context& c, const std::string& implementation, const std::string& reason, wait_options wait
 ) {
-  auto answer = c.server.post("qualify", {{"implementation", implementation}, {"reason", reason}});
+  auto answer = begin_run(c, implementation, reason, wait);
   if (!answer)
     return complain(answer.error());
   auto id = text_at(*answer, "qualification");

@@ -9,15 +9,14 @@ namespace {
 
 constexpr std::chrono::milliseconds poll_every{250};
 
-/// The admin API has no push; between two looks we wait on a condition that nobody signals.
+} // namespace
+
 void pause(std::chrono::milliseconds time) {
   std::mutex mutex;
   std::condition_variable never;
   std::unique_lock lock{mutex};
   never.wait_for(lock, time, [] { return false; });
 }
-
-} // namespace
 
 result<json::object, problem> follow(
   const context& c,

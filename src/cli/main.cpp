@@ -275,21 +275,6 @@ void add_cluster(CLI::App& app, chosen& o) {
   does(show_host, o, [](const context& c, const chosen& o) {
     return describe(c, "hosts", o.name);
   });
-  for (const auto* verb : {"drain", "resume"}) {
-    auto* app_word = word(
-      *host,
-      verb,
-      verb == std::string{"drain"} ? "Take no new requests and stop its replicas"
-                                   : "Use the host again",
-      verb == std::string{"drain"} ? "assay host drain node-17 --reason \"kernel update\""
-                                   : "assay host resume node-17 --reason \"updated\""
-    );
-    app_word->add_option("name", o.name)->required();
-    takes_reason(app_word, o);
-    does(app_word, o, [verb](const context& c, const chosen& o) {
-      return host_change(c, o.name, verb, o.reason);
-    });
-  }
   auto* env_word =
     word(app, "env", "Print how an OpenAI client reaches a standalone", "eval \"$(assay env)\"");
   does(env_word, o, [](const context& c, const chosen&) { return env(c); });
