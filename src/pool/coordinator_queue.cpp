@@ -15,11 +15,14 @@ void coordinator::on(const ticket_asked& e) {
     if (wanted_.contains(id))
       t.acceptable.push_back(id);
   t.since = now_;
-  // Admitted before, and the claim failed: it keeps its place.
+  // Admitted before, and the claim failed: it keeps its place, but is not sent back at once, since
+  // what the coordinator knows of that endpoint is behind.
   for (auto& [generation, r] : replicas_)
     if (auto l = r.leases.find(e.ingress); l != r.leases.end())
-      if (auto was = l->second.admitted.extract(e.ticket))
+      if (auto was = l->second.admitted.extract(e.ticket)) {
         t.since = was.mapped().since;
+        t.not_before = now_ + limits::pool_tick;
+      }
   t.deadline = std::min(e.deadline, t.since + limits::queue_wait);
   if (t.deadline <= now_)
     return refuse(t, ticket_refusal::waited_too_long);
@@ -96,6 +99,8 @@ void coordinator::admit() {
 
 /// On a credit that its ingress holds and does not use, or on one that nobody holds.
 bool coordinator::try_admit(const waiting_ticket& t) {
+  if (now_ < t.not_before)
+    return false;
   replica_state* best = nullptr;
   std::uint32_t best_free = 0;
   for (auto& [generation, r] : replicas_) {

@@ -61,6 +61,7 @@ std::optional<waiting_ticket> ticket_queue::push(waiting_ticket t) {
   if (auto known = find(tickets_, t.key); known != tickets_.end()) {
     known->acceptable = std::move(t.acceptable);
     known->excluded = std::move(t.excluded);
+    known->not_before = std::max(known->not_before, t.not_before);
     return {};
   }
   std::optional<waiting_ticket> displaced;

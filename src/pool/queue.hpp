@@ -29,6 +29,7 @@ struct waiting_ticket {
   std::vector<endpoint_key> excluded;
   steady_time since{};
   steady_time deadline{};
+  steady_time not_before{}; ///< Its last admission failed: a moment for reports to catch up.
 };
 
 /// 0 is served first.

@@ -415,7 +415,22 @@ TEST_CASE("an admitted ticket that could not be used keeps its place") {
   CHECK(stage.one<admit_ticket>().ticket == 1);
   stage.ingress("in", {{e, 1, 1}});
   stage.step(stage.ticket(1, "m/p/a"));
+  stage.now += limits::pool_tick;
   stage.ingress("in", {{e, 0, 2}});
+  CHECK(stage.one<admit_ticket>().ticket == 1);
+}
+
+TEST_CASE("a ticket whose claim failed is not sent back in the same moment") {
+  pool_stage stage;
+  auto e = stage.endpoint(stage.ready(wanted("m/p/a", 1)));
+  stage.ingress("in", {{e, 0}});
+  stage.step(stage.ticket(1, "m/p/a"));
+  CHECK(stage.one<admit_ticket>().ticket == 1);
+  stage.step(stage.ticket(1, "m/p/a"));
+  CHECK(stage.all<admit_ticket>().empty());
+  stage.pass(limits::pool_tick - 1ns);
+  CHECK(stage.all<admit_ticket>().empty());
+  stage.pass(1ns);
   CHECK(stage.one<admit_ticket>().ticket == 1);
 }
 
