@@ -21,6 +21,25 @@ std::string head(std::string_view key) {
   return text;
 }
 
+/// `stamped_at_ms` -> `stamped at`; names that are not ours (native metrics, dotted fields) stay as
+/// they are.
+std::string label(std::string_view key) {
+  if (key.ends_with("_ms"))
+    key.remove_suffix(3);
+  std::string text{key};
+  if (key.find_first_of(".:/ ") == std::string_view::npos)
+    std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+/// Six digits are enough for eyes; whole numbers are written as such.
+std::string number_text(double number) {
+  char text[32];
+  auto is_whole = number == std::floor(number) && std::abs(number) < 1e15;
+  std::snprintf(text, sizeof text, is_whole ? "%.0f" : "%.6g", number);
+  return text;
+}
+
 void emit(YAML::Emitter& out, const json::value& value) {
   switch (value.kind()) {
   case json::kind::object:
@@ -106,6 +125,8 @@ std::string cell(std::string_view key, const json::value& value) {
     return date_text(value.get_int64());
   if (value.is_bool())
     return value.get_bool() ? "yes" : "no";
+  if (value.is_double())
+    return number_text(value.get_double());
   if (const auto* list = value.if_array()) {
     std::string text;
     for (const auto& item : *list)
@@ -148,7 +169,7 @@ std::string show_object(const json::object& object, format how, const terminal& 
     return to_yaml(object);
   std::vector<row> rows;
   for (const auto& [key, value] : object)
-    rows.push_back({head(key), cell(key, value)});
+    rows.push_back({label(key), cell(key, value)});
   return draw_table(rows, where.columns);
 }
 

@@ -1,6 +1,7 @@
 #include "src/ledger/audit.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace assay::ledger {
 
@@ -61,6 +62,8 @@ std::optional<finding> auditor::feed(const export_frame& frame) {
 }
 
 std::optional<finding> auditor::finish() const {
+  if (!founding_.empty())
+    return wrong("no membership names who signed the first records");
   if (ended_)
     return {};
   return wrong("the export was cut: it has no signed head");
@@ -92,9 +95,9 @@ std::optional<finding> auditor::batch(const export_batch& b) {
     return wrong(why);
   if (b.batch.raft_index <= tables_.head.applied_index)
     return wrong("the batches are out of order");
-  // The first batch creates the cluster and names the member that signed it.
-  bool is_first = !tables_.head.cluster;
-  if (!is_first)
+  // The founding batches are signed by a member that the last of them names.
+  bool is_founded = !tables_.head.members.empty();
+  if (is_founded)
     if (auto why = check_signature(b.batch))
       return why;
   if (auto why = reapply(b))
@@ -102,7 +105,17 @@ std::optional<finding> auditor::batch(const export_batch& b) {
   ++batches_;
   if (tables_.head.cluster != header_->cluster)
     return wrong("the records belong to another cluster than the header names");
-  return is_first ? check_signature(b.batch) : std::nullopt;
+  return is_founded ? std::nullopt : check_founding(b.batch);
+}
+
+std::optional<finding> auditor::check_founding(const batch_row& b) {
+  founding_.push_back(b);
+  if (tables_.head.members.empty())
+    return {};
+  for (const auto& unchecked : std::exchange(founding_, {}))
+    if (auto why = check_signature(unchecked))
+      return why;
+  return {};
 }
 
 std::optional<finding> auditor::reapply(const export_batch& b) {

@@ -79,6 +79,7 @@ private:
   std::optional<finding> reapply(const export_batch& b);
   std::optional<finding> compare(const ledger::batch& again, std::uint64_t raft_index);
   std::optional<finding> check_signature(const batch_row& b) const;
+  std::optional<finding> check_founding(const batch_row& b);
   finding wrong(std::string text) const { return {tables_.head.seq + 1, std::move(text)}; }
 
   class remembered : public history {
@@ -92,6 +93,7 @@ private:
   remembered known_;
   std::optional<export_header> header_;
   bool ended_ = false;
+  std::vector<batch_row> founding_; ///< Seen before any member was named.
   std::uint64_t batches_ = 0;
 };
 
