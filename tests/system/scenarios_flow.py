@@ -1,0 +1,84 @@
+"""From a file to an answer, and everything that a person does on the way."""
+
+import json
+
+from world import World, eventually, expect
+
+
+def direct(w, body):
+    """The replica's own answer to the same bytes."""
+    where, secret = w.replica_endpoint()
+    return w.post(body, where=where, key=secret)
+
+
+def scenario_full_flow():
+    """apply, qualify, promote, chat, explain, reverse, refused."""
+    with World() as w:
+        w.start()
+        w.assay("apply", "-f", w.catalog()).is_ok()
+        name = w.implementation()
+        expect(name == "tiny/local/q4", "the id is made of model, pool and artifact", name)
+        eventually(lambda: w.chat("hello").fails(503, "no_qualified_implementation"), "nothing is served before")
+        w.assay("promote", name, "--wait").ends(4, "denied")
+        w.qualify()
+        expect(w.get("qualifications")[0]["state"] == "qualified", "qualified", w.get("qualifications"))
+        w.promote()
+
+        for stream in (False, True):
+            body = json.dumps({"model": "tiny", "messages": [{"role": "user", "content": "capital of France"}],
+                               "odd member": [1, {"é": None}], "stream": stream}, ensure_ascii=False).encode()
+            ours = w.post(body)
+            expect(ours.status == 200, "the chat is answered", ours)
+            theirs = direct(w, body)
+            expect(ours.body == theirs.body, "the answer is byte for byte the replica's", ours, theirs)
+            expect(ours.headers["x-assay-implementation"] == name, "the answer says who gave it", ours)
+            upstream = [one["body"] for one in w.seen(part="odd member")]
+            expect(upstream[-1] == upstream[-2] == body.decode("latin-1"), "the body arrives byte for byte", upstream[-2:])
+
+        said = w.assay("chat", "--model", "tiny", "capital of Japan").is_ok()
+        expect("Tokyo" in said.out, "assay chat prints the answer", said)
+        said = w.assay("explain", "--model", "tiny", "--input-tokens", "20", "--output-tokens", "8").is_ok()
+        for gate in ("serves_task", "evaluation_current", "has_capacity"):
+            expect(gate in said.out, f"explain names {gate}", said)
+        decision = ours.headers["x-assay-decision"]
+        said = w.assay("explain", "--decision", decision).is_ok()
+        expect(name in said.out, "a decision that was made is explained", said)
+        w.assay("explain", "--decision", "0" * 8).ends(3)
+
+        move = w.get("moves")[-1]["name"]
+        w.assay("reverse", move, "--reason", "test", "--wait", patience=90).is_ok()
+        eventually(lambda: w.chat("capital of France").fails(503, "no_qualified_implementation"),
+                   "after the reverse nothing is served")
+        said = w.assay("ledger", "verify").is_ok()
+        expect("hold" in said.out, "the ledger verifies", said)
+        log = w.assay("ledger", "log", "--limit", "100").is_ok().out
+        expect("move" in log and "qualification" in log, "the log shows what happened", log)
+
+
+def scenario_the_same_to_everything():
+    """A runtime that says the same to everything is rejected, with numbers."""
+    with World() as w:
+        w.behave(same_answer=True)
+        w.start()
+        w.assay("apply", "-f", w.catalog()).is_ok()
+        said = w.qualify(code=4)
+        expect("rejected" in said.out, "rejected", said)
+        expect(any(c.isdigit() for c in said.out.split("rejected")[1]), "the reasons have numbers", said)
+        w.assay("promote", w.implementation(), "--wait").ends(4, "denied")
+        w.chat("hello").fails(503, "no_qualified_implementation")
+
+
+def scenario_drift():
+    """One byte of the runtime's folder changes: it serves evaluation only, until it is qualified again."""
+    with World() as w:
+        w.serve()
+        before = w.runtime_pid()
+        w.write_runtime(comment="2")
+        eventually(lambda: w.chat("capital of France").status == 503, "the changed stack is refused", 11)
+        refused = w.chat("capital of France").fails(503, "no_qualified_implementation")
+        words = refused.error()["message"]
+        expect("stack" in words or "fingerprint" in words or "drift" in words, "the refusal names the reason", refused)
+        expect("retry-after" in refused.headers, "it says when to come again", refused)
+        expect(w.runtime_pid() == before, "the replica stays up, to be evaluated")
+        w.qualify()
+        eventually(lambda: w.chat("capital of France").status == 200, "served again")
