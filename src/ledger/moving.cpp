@@ -60,7 +60,7 @@ std::uint64_t acknowledged_of(const moving_world& world, const model_id& model) 
 
 observation observation_of(const move_proposed& plan) {
   // Without guards nothing was observed, and the record says that.
-  return plan.guards.empty() ? observation::none : observation::no_data;
+  return plan.guarded ? observation::no_data : observation::none;
 }
 
 } // namespace
@@ -81,10 +81,13 @@ proposal_of(const tables& t, const move_id& id, const moves::plan& plan, const s
     .steps = {{plan.after, static_cast<std::uint64_t>(plan.hold.count())}},
     .inverse = {},
     .policy = {},
+    .guarded = plan.guarded,
     .guards = {},
+    .bake_ms = static_cast<std::uint64_t>(plan.bake.count()),
     .inverse_of = plan.inverse_of,
     .cause = cause,
   };
+  p.inverse.shed_load = plan.inverse.shed_load;
   p.inverse.irreversible = !plan.inverse.reversible;
   p.inverse.note = plan.inverse.irreversible_because;
   if (!plan.inverse.targets.empty()) {
@@ -106,12 +109,14 @@ moves::plan plan_of(const move_proposed& p) {
     .inverse = {},
     .inverse_of = p.inverse_of,
     .hold = std::chrono::milliseconds{p.steps.empty() ? 0 : p.steps.front().hold_ms},
-    .guarded = !p.guards.empty(),
+    .bake = std::chrono::milliseconds{p.bake_ms},
+    .guarded = p.guarded,
   };
   plan.inverse.targets = {p.inverse.target};
   plan.inverse.targets.insert(
     plan.inverse.targets.end(), p.inverse.fallback.begin(), p.inverse.fallback.end()
   );
+  plan.inverse.shed_load = p.inverse.shed_load;
   plan.inverse.reversible = !p.inverse.irreversible;
   plan.inverse.irreversible_because = p.inverse.note;
   return plan;
@@ -132,10 +137,7 @@ moves::open_move open_move_of(const move_row& row) {
     .state = row.state,
     .entered_at = row.changed_at,
     .generation = row.generation,
-    .targets_tried =
-      row.state == moves::state::reverting && row.generation > 0
-        ? static_cast<std::uint32_t>(row.generation - row.plan.expected_generation - row.steps_done)
-        : 0,
+    .targets_tried = row.targets_tried,
   };
 }
 
