@@ -176,6 +176,7 @@ result<void, problem> node::whole::start_ingress() {
   auto started = ingress->start();
   if (!started && how.ingress.port == 0 && options.port != 0) {
     // Somebody took the port of the run before: any other one will do.
+    log::warn("ingress_port_changed", {{"why", to_text(started.error())}});
     options.port = 0;
     ingress = std::make_unique<http::ingress_server>(options, hooks());
     started = ingress->start();
@@ -234,6 +235,7 @@ result<void, problem> node::whole::start_hub() {
   options.listen = text_of(how.agents);
   auto started = fabric::hub::start(options, events);
   if (!started && how.standalone && how.agents.port != 0) {
+    log::warn("agents_port_changed", {{"why", to_text(started.error())}});
     options.listen = how.agents.host + ":0";
     started = fabric::hub::start(options, events);
   }

@@ -133,6 +133,13 @@ void log_writer::run(log_store::contents disk) {
     if (disk.entries[i].kind == entry_kind::change)
       if (auto decoded = consensus::decode_configuration(disk.entries[i].bytes))
         members_[disk.first_index + i] = *decoded;
+  // Nobody elects the sole voter, so the library would go on in the term of the run before; but a
+  // term is what tells this run's orders from that one's. Raising it is always allowed before the
+  // first message.
+  if (!members_.empty() && members_.rbegin()->second.size() == 1) {
+    ++disk.hard.term;
+    unsaved_.hard = disk.hard;
+  }
   step(consensus::started{disk.hard, disk.snapshot, disk.first_index, std::move(disk.entries)});
   for (;;) {
     auto what = take();
