@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
       [](const agent::stop_command& c) { return agent::stop_agent(c.data, c.stop_replicas); },
       [](const agent::hold_command& c) { return agent::hold(c.directory); },
       [](const agent::adopt_command& c) { return adopt(c); },
+      [](const agent::join_command& c) { return agent::join_host(c); },
       [](const agent::just_exit& c) { return c.code; },
     },
     agent::parse_command_line(argc, argv)

@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
+constexpr auto coordinator_key_file = "coordinator.pub";
 constexpr std::size_t actor_threads = 2;
 constexpr std::size_t messages_per_turn = 100; ///< Else one busy actor starves its neighbours.
 constexpr auto replicas_patience = 2min;       ///< For their graces, when they end with the agent.
@@ -92,9 +93,12 @@ public:
     auto keys = fabric::read_or_make_key_pair(config_.keys, "agent");
     if (!keys)
       return unexpected{keys.error()};
-    auto server = fabric::read_public_key(config_.keys / "coordinator.pub");
-    if (!server)
-      return unexpected{server.error()};
+    auto server = fabric::read_public_key(config_.keys / coordinator_key_file);
+    if (!server) {
+      auto why = server.error();
+      why.next = "join this host with a token of `assay host token`: assay-agent join TOKEN";
+      return unexpected{why};
+    }
     start_actors();
     if (auto opened = open_listeners(); !opened)
       return opened;
@@ -249,6 +253,39 @@ int run_agent(const agent_config& config) {
   auto all_ended = !with_replicas || parts.stop_replicas();
   parts.end();
   return all_ended ? 0 : 1;
+}
+
+int join_host(const join_command& command) {
+  auto token = fabric::parse_join_token(command.token);
+  if (!token)
+    return fail(token.error());
+  agent_config config;
+  config.data = command.data;
+  config.keys = command.keys;
+  config.host = command.host;
+  config.coordinators = {token->coordinator};
+  auto whole = complete(std::move(config));
+  if (!whole)
+    return fail(whole.error());
+  if (auto made = make_folders(*whole); !made)
+    return fail(made.error());
+  auto keys = fabric::read_or_make_key_pair(whole->keys, "agent");
+  if (!keys)
+    return fail(keys.error());
+  auto joined = fabric::join_cluster(*token, whole->host, keys->shared);
+  if (!joined)
+    return fail(joined.error());
+  auto key = fabric::to_text(token->coordinator_key) + '\n';
+  if (auto kept = replace_file(whole->keys / coordinator_key_file, key, 0644); !kept)
+    return fail(kept.error());
+  std::printf(
+    "Joined as %s. Start the agent:\n  assay-agent run --data %s --host %s --coordinator %s\n",
+    joined->value.c_str(),
+    whole->data.c_str(),
+    whole->host.c_str(),
+    token->coordinator.c_str()
+  );
+  return 0;
 }
 
 int stop_agent(const fs::path& data, bool stop_replicas) {

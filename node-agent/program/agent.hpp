@@ -2,6 +2,7 @@
 // The running agent: the one file that knows all its parts and the order in which they start and
 // end.
 
+#include "node-agent/program/command_line.hpp"
 #include "node-agent/program/config.hpp"
 
 namespace assay::agent {
@@ -12,5 +13,9 @@ int run_agent(const agent_config& config);
 
 /// Ends the agent of a data directory and waits for it. Returns the exit code.
 int stop_agent(const std::filesystem::path& data, bool stop_replicas);
+
+/// Makes the agent's keys, registers them, keeps the coordinators' key, and prints what to start
+/// next. Returns the exit code.
+int join_host(const join_command& command);
 
 } // namespace assay::agent

@@ -75,6 +75,15 @@ void add_adopt(CLI::App& app, adopt_words& words) {
   );
 }
 
+void add_join(CLI::App& app, join_command& words) {
+  auto* join = app.add_subcommand("join", "Register this host with a token of `assay host token`");
+  join->add_option("token", words.token, "The token; it works once, for 15 minutes")->required();
+  join->add_option("--data", words.data, "Data directory")->capture_default_str();
+  join->add_option("--keys", words.keys, "Folder of the CURVE keys");
+  join->add_option("--host", words.host, "This host's name");
+  join->footer("Example:\n  assay-agent join assay-join-... --data /var/lib/assay --host node-17");
+}
+
 template <class T>
 void override_with(T& target, const T& word) {
   if (word != T{})
@@ -165,11 +174,13 @@ command parse_command_line(int argc, char** argv) {
   app.set_version_flag("--version", std::string{"assay-agent "} + ASSAY_VERSION);
   run_words run;
   adopt_words adopt;
+  join_command join{{}, "/var/lib/assay", {}, {}};
   std::string directory;
   std::string data;
   auto stop_replicas = false;
   add_run(app, run);
   add_adopt(app, adopt);
+  add_join(app, join);
   auto* hold = app.add_subcommand("hold", "Internal: hold one runtime");
   hold->add_option("directory", directory)->required();
   hold->group("");
@@ -185,6 +196,8 @@ command parse_command_line(int argc, char** argv) {
     return hold_command{directory};
   if (stop->parsed())
     return stop_command{data, stop_replicas};
+  if (app.got_subcommand("join"))
+    return join;
   return app.got_subcommand("adopt") ? to_adopt(adopt) : to_run(run);
 }
 

@@ -23,11 +23,19 @@ struct adopt_command {
   std::filesystem::path data;
   fabric::adopt_offer offer;
 };
+/// Registers this host with a token of `assay host token`.
+struct join_command {
+  std::string token;
+  std::filesystem::path data;
+  std::filesystem::path keys; ///< Empty: `data/agent/keys`.
+  std::string host;           ///< Empty: the machine's host name.
+};
 /// Nothing to do but to end: help was printed (0), or the words were wrong (2).
 struct just_exit {
   int code = 0;
 };
-using command = std::variant<run_command, stop_command, hold_command, adopt_command, just_exit>;
+using command =
+  std::variant<run_command, stop_command, hold_command, adopt_command, join_command, just_exit>;
 
 /// Prints help and usage errors itself.
 command parse_command_line(int argc, char** argv);

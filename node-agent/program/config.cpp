@@ -26,12 +26,6 @@ constexpr std::array rows{
 };
 constexpr catalog::key_table keys{"agent", rows};
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()}
-                                                          : std::string{"unnamed"};
-}
-
 agent_config read_keys(catalog::mapping_reader& reader) {
   agent_config config;
   std::string text;
@@ -100,6 +94,12 @@ result<std::optional<monitor_address>, problem> parse_monitor(const std::string&
   return std::optional{monitor_address{host, port}};
 }
 
+std::string machine_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()}
+                                                          : std::string{"unnamed"};
+}
+
 result<agent_config, problem> complete(agent_config config) {
   if (config.data.empty())
     return unexpected{problem{
@@ -122,7 +122,7 @@ result<agent_config, problem> complete(agent_config config) {
     if (!folder.has_filename())
       folder = folder.parent_path();
   if (config.host.empty())
-    config.host = host_name();
+    config.host = machine_name();
   if (config.keys.empty())
     config.keys = config.data / "agent/keys";
   return config;

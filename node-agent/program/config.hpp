@@ -39,6 +39,9 @@ parse_config(const std::string& file, const std::string& text);
 /// `ADDRESS:PORT` with an IP address, or `off`.
 result<std::optional<monitor_address>, problem> parse_monitor(const std::string& text);
 
+/// What this machine calls itself.
+std::string machine_name();
+
 /// Checks what a run needs and fills in what has a default.
 result<agent_config, problem> complete(agent_config config);
 

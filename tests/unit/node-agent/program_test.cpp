@@ -53,6 +53,31 @@ TEST_CASE("the end of an adopted server is a UTC time or a span from now") {
     CHECK_FALSE(parse_time(text, {0}));
 }
 
+TEST_CASE("every command is read with its words, and a word too many is refused") {
+  auto read = [](std::vector<std::string> words) {
+    std::vector<char*> argv;
+    for (auto& word : words)
+      argv.push_back(word.data());
+    return parse_command_line(static_cast<int>(argv.size()), argv.data());
+  };
+  auto run =
+    read({"assay-agent", "run", "--data", "/d", "--coordinator", "h:1", "--ports", "9-10"});
+  REQUIRE(std::holds_alternative<run_command>(run));
+  CHECK(std::get<run_command>(run).config.ports == port_range{9, 10});
+  auto join = read({"assay-agent", "join", "TOKEN", "--data", "/d"});
+  REQUIRE(std::holds_alternative<join_command>(join));
+  CHECK(std::get<join_command>(join).data == "/d");
+  CHECK(std::get<hold_command>(read({"assay-agent", "hold", "/d"})).directory == "/d");
+  CHECK(std::get<stop_command>(read({"assay-agent", "stop", "--data", "/d"})).data == "/d");
+  for (const auto& wrong : std::vector<std::vector<std::string>>{
+         {"assay-agent"},
+         {"assay-agent", "run"},
+         {"assay-agent", "fly"},
+         {"assay-agent", "run", "--data", "/d", "--coordinator", "h:1", "--ports", "10-9"},
+         {"assay-agent", "adopt", "--data", "/d", "--url", "ftp://x", "--model", "m"}})
+    CHECK(std::get<just_exit>(read(wrong)).code == 2);
+}
+
 TEST_CASE("an offer survives its way through the socket") {
   fabric::adopt_offer offer{"http://127.0.0.1:8000", "chat", {"http"}, {"default"}, wall_ms{5}};
   CHECK(*parse_offer(to_json(offer)) == offer);
