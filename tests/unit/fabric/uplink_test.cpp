@@ -204,6 +204,7 @@ TEST_CASE("a welcome of another session and commands before the welcome are not 
   auto said = std::get<hello>(server.listen());
   server.say(stop_replica{.epoch = 1, .generation = 1});
   server.say(welcome{protocol_version, 1, said.session - 1, beat, {"h1"}});
+  server.say(stop_replica{.epoch = 1, .generation = 1});
   server.say(welcome{protocol_version, 1, said.session, beat, {"h1"}});
   server.say(stop_replica{.epoch = 1, .generation = 2});
   REQUIRE(a.messages.wait_for_count(1));
