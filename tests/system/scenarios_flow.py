@@ -35,7 +35,7 @@ def scenario_full_flow():
             upstream = [one["body"] for one in w.seen(part="odd member")]
             expect(upstream[-1] == upstream[-2] == body.decode("latin-1"), "the body arrives byte for byte", upstream[-2:])
 
-        said = w.assay("chat", "--model", "tiny", "capital of Japan").is_ok()
+        said = w.assay("chat", "--model", "tiny", "--max-tokens", "8", "capital of Japan").is_ok()
         expect("Tokyo" in said.out, "assay chat prints the answer", said)
         said = w.assay("explain", "--model", "tiny", "--input-tokens", "20", "--output-tokens", "8").is_ok()
         for gate in ("serves_task", "evaluation_current", "has_capacity"):

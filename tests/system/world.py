@@ -129,6 +129,7 @@ class World:
         self.control = self.root / "control"
         self.path = self.root / "runtime"
         self.started = []
+        self.mounts = []
         self.assayd = None
         for folder in (self.control, self.path, self.root / "model", self.root / "home"):
             folder.mkdir()
@@ -276,6 +277,14 @@ items:{items}
     def agent_pid(self):
         return int((self.data / "agent/lock").read_text().split()[0])
 
+    def mount_tmpfs(self, folder, size):
+        folder.mkdir(mode=0o700)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "assay-test", folder],
+                              capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Skipped(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+        self.mounts.append(folder)
+
     # -- the usual way -------------------------------------------------------------------------
 
     def replicas(self, *fields):
@@ -386,6 +395,8 @@ items:{items}
             with contextlib.suppress(OSError):
                 left.append(f"{pid} {Path(f'/proc/{pid}/cmdline').read_bytes().replace(bytes(1), b' ').decode()[:200]}")
                 os.kill(pid, signal.SIGKILL)
+        for folder in self.mounts:
+            subprocess.run(["umount", folder], capture_output=True, check=False)
         if is_failed and os.environ.get("ASSAY_KEEP"):
             print(f"    kept: {self.root}")
         else:
