@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <sstream>
 
@@ -144,15 +145,15 @@ std::vector<pid_t> members(const std::filesystem::path& group) {
   return result;
 }
 
-void remove_group(const std::filesystem::path& group) {
+bool remove_group(const std::filesystem::path& group) {
   if (group.empty())
-    return;
+    return true;
   std::error_code gone;
   for (std::filesystem::directory_iterator entry{group, gone}, end; !gone && entry != end;
        entry.increment(gone))
     if (entry->is_directory(gone))
       remove_group(entry->path());
-  ::rmdir(group.c_str());
+  return ::rmdir(group.c_str()) == 0 || errno == ENOENT;
 }
 
 std::uint64_t oom_kills() {

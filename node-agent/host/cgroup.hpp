@@ -25,8 +25,8 @@ std::filesystem::path enter_new_group(const std::string& name);
 /// Every process in the group and in groups below it.
 std::vector<pid_t> members(const std::filesystem::path& group);
 
-/// Removes an empty group; one that still has members stays.
-void remove_group(const std::filesystem::path& group);
+/// Removes an empty group; false while it still has members, dying ones included.
+bool remove_group(const std::filesystem::path& group);
 
 /// How many processes the kernel has killed for memory in our memory group; 0 where that is not
 /// counted.

@@ -118,16 +118,16 @@ std::size_t end_leftovers(const std::filesystem::path& directory) {
   if (!held || is_alive(held->holder))
     return 0;
   std::size_t killed = 0;
-  // Children may be born while we look; ten rounds end any tree that is not a fork bomb.
+  // Children may be born while we look, and the dying stay in the group until they are reaped; ten
+  // rounds end any tree that is not a fork bomb.
   for (auto round = 0; round < 10; ++round) {
     auto left = find_leftovers(*held);
-    if (left.empty())
-      break;
     for (const auto& process : left)
       killed += send_signal(process, SIGKILL) ? 1 : 0;
+    if (left.empty() && remove_group(held->cgroup))
+      break;
     ::usleep(20'000); // SIGKILL takes effect when the process is next scheduled.
   }
-  remove_group(held->cgroup);
   return killed;
 }
 

@@ -128,6 +128,7 @@ TEST_CASE("a killed holder takes the runtime along, and its leftovers are found 
   CHECK(send_signal(held.holder(), SIGKILL));
   REQUIRE(test::eventually([&] { return std::holds_alternative<holder_lost>(held.look()); }));
   end_leftovers(held.path());
+  CHECK((held_by.cgroup.empty() || !std::filesystem::exists(held_by.cgroup)));
   CHECK(test::eventually([&] {
     return std::none_of(all.begin(), all.end(), [](const auto& who) { return is_alive(who); });
   }));
