@@ -110,6 +110,7 @@ void add_evidence(routing::implementation& to, const tables& t, wall_ms now) {
     return;
   }
   to.evaluation = evaluation_of(last_decided(t, to.id));
+  to.why_not_current = why_not_qualified(t, to.id, now);
 }
 
 void add_waivers(routing::implementation& to, const tables& t, wall_ms now) {

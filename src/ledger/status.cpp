@@ -217,7 +217,7 @@ missing_for(const tables& t, const implementation_id& implementation, wall_ms no
     n.add("no current qualification: " + why, "assay qualify " + implementation.value);
   n.add(
     "it does not stand in the route as " + std::string{catalog::name(wanted)},
-    "assay promote " + implementation.value + " --to " + std::string{catalog::name(wanted)}
+    "assay promote " + implementation.value + " --status " + std::string{catalog::name(wanted)}
   );
   return n.list;
 }

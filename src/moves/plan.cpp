@@ -91,7 +91,7 @@ result<void, problem> check_parts(const parts& all) {
   if (canary && !production)
     return unexpected{refuse(
       "a canary would stand beside no production implementation",
-      "promote one to production first: assay promote IMPLEMENTATION --to production"
+      "promote one to production first: assay promote IMPLEMENTATION --status production"
     )};
   if (canary && fixed >= whole)
     return unexpected{refuse(

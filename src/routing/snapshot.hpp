@@ -128,6 +128,7 @@ struct implementation {
   // Gates 4 and 5.
   std::optional<routing::envelope> envelope;
   evaluation_state evaluation = evaluation_state::missing;
+  std::string why_not_current; ///< One sentence for people; empty when it is current.
   std::optional<wall_ms> evaluation_expires;
   std::vector<digest> qualified_fingerprints;
 

@@ -99,7 +99,7 @@ TEST_CASE("a complete declaration lacks a qualification, then a route, then noth
   qualify(w, {"q1"}, impl_a);
   auto list = missing_for(w.t, impl_a, w.now);
   REQUIRE(list.size() == 1);
-  CHECK(list[0].next == "assay promote m/cpu-a/a --to production");
+  CHECK(list[0].next == "assay promote m/cpu-a/a --status production");
   promote(w, "mv1", impl_a, {"q1"});
   CHECK(missing_for(w.t, impl_a, w.now).empty());
 }

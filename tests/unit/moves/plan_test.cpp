@@ -66,7 +66,7 @@ TEST_CASE("a canary's share is refused at nothing and at the whole") {
 TEST_CASE("a canary beside nothing is refused, and it says what to do first") {
   const auto p = plan_promotion(nothing_yet(), b, implementation_status::canary);
   REQUIRE_FALSE(p);
-  CHECK(p.error().next.find("--to production") != std::string::npos);
+  CHECK(p.error().next.find("--status production") != std::string::npos);
 }
 
 TEST_CASE("a batch-only implementation carries batch and no interactive traffic") {
