@@ -144,6 +144,7 @@ http::ingress_hooks node::whole::hooks() {
              .traffic = request.traffic,
              .project = request.project,
              .acceptable = request.acceptable,
+             .excluded = request.excluded,
              .deadline = request.deadline},
           .answer =
             [done](std::variant<pool::admit_ticket, pool::refuse_ticket> answer) {

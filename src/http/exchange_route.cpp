@@ -112,6 +112,7 @@ task<bool> exchange::wait_for_turn() {
        caller_.traffic,
        outcome_.project,
        routing::acceptable_ids(*snapshot_, decision_),
+       routing::excluded_endpoints(*snapshot_, query(), decision_),
        deadline},
       [owner = lane_.weak_from_this(),
        client = client_.weak_from_this(),
