@@ -1,0 +1,58 @@
+#include "src/app/settings.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay::app {
+
+TEST_CASE("a whole configuration is read") {
+  auto read = parse_settings(
+    "c.yaml",
+    "data: /x\n"
+    "ingress: {listen: \"0.0.0.0:80\", threads: 4, plaintext: accepted}\n"
+    "monitor: {listen: 127.0.0.1:9}\n"
+    "agents: {listen: 10.0.0.1:7}\n"
+  );
+  REQUIRE(read);
+  CHECK(read->data == "/x");
+  CHECK(read->ingress.host == "0.0.0.0");
+  CHECK(read->ingress.port == 80);
+  CHECK(read->ingress_threads == 4);
+  CHECK(read->plaintext_accepted);
+  CHECK(read->monitor.port == 9);
+  CHECK(read->agents.host == "10.0.0.1");
+  CHECK_FALSE(read->standalone);
+}
+
+TEST_CASE("everything that is wrong is named at once, with its line") {
+  auto read = parse_settings(
+    "c.yaml",
+    "data: /x\n"
+    "colour: red\n"
+    "ingress:\n"
+    "  listen: nowhere\n"
+    "  threads: 65\n"
+    "  plaintext: maybe\n"
+  );
+  REQUIRE_FALSE(read);
+  REQUIRE(read.error().size() == 4);
+  CHECK(read.error()[0].where == "c.yaml:2: colour");
+  CHECK(read.error()[0].next == "allowed: agents, data, ingress, monitor");
+  CHECK(read.error()[1].where == "c.yaml:4: ingress.listen");
+  CHECK(read.error()[2].where == "c.yaml:5: ingress.threads");
+  CHECK(read.error()[3].where == "c.yaml:6: ingress.plaintext");
+}
+
+TEST_CASE("64 threads are allowed and none are not") {
+  CHECK(parse_settings("c", "data: /x\ningress: {threads: 64}\n"));
+  CHECK_FALSE(parse_settings("c", "data: /x\ningress: {threads: 0}\n"));
+}
+
+TEST_CASE("a key twice, a file without data, and what is not YAML are refused") {
+  CHECK_FALSE(parse_settings("c", "data: /x\ndata: /y\n"));
+  CHECK_FALSE(parse_settings("c", "monitor: {listen: 127.0.0.1:1}\n"));
+  CHECK_FALSE(parse_settings("c", "data: [\n"));
+  CHECK_FALSE(parse_settings("c", "- data\n"));
+  CHECK_FALSE(parse_settings("c", ""));
+}
+
+} // namespace assay::app
