@@ -4,6 +4,17 @@
 
 namespace assay::pool {
 
+namespace {
+
+/// People need the reason of the end, and not only that there was one.
+std::string why_waiting(const wanted_state& w, steady_time now) {
+  auto pauses = w.given_up.empty() && now < w.retry_at && !w.last_failure.empty();
+  return w.waits_for.empty() || !pauses ? w.waits_for
+                                        : w.waits_for + "; it ended with: " + w.last_failure;
+}
+
+} // namespace
+
 pool_view coordinator::view(steady_time now) const {
   pool_view v{.pool = settings_.pool, .epoch = settings_.epoch};
   for (const auto& [id, h] : hosts_) {
@@ -54,7 +65,7 @@ pool_view coordinator::view(steady_time now) const {
       .replicas_max = w.wanted.replicas_max,
       .failures = w.failures,
       .given_up = !w.given_up.empty(),
-      .waits_for = w.waits_for,
+      .waits_for = why_waiting(w, now),
     };
     for (const auto& [generation, r] : replicas_) {
       if (r.implementation != id)
