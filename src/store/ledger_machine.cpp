@@ -9,6 +9,10 @@ namespace assay::store {
 
 namespace {
 
+problem_kind kind_of(const ledger::refusal& r) {
+  return r.code == "not_found" ? problem_kind::not_found : problem_kind::refused;
+}
+
 class stored_ids : public ledger::history {
 public:
   explicit stored_ids(const row_lookup& rows) : rows_{rows} {}
@@ -40,7 +44,7 @@ answer answer_of(const ledger::verdict& said) {
         return receipt{r.seq, r.record, r.chain, r.stamped_at, r.repeated};
       },
       [](const ledger::refusal& r) -> answer {
-        return unexpected{problem{problem_kind::refused, r.code + ": " + r.text, "", ""}};
+        return unexpected{problem{kind_of(r), r.code + ": " + r.text, "", ""}};
       },
     },
     said
