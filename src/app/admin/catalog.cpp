@@ -6,8 +6,10 @@
 #include "src/base/limits.hpp"
 #include "src/catalog/diff.hpp"
 #include "src/catalog/parse.hpp"
+#include "src/catalog/profile.hpp"
 #include "src/ledger/apply.hpp"
 #include "src/ledger/status.hpp"
+#include "src/qualification/suite.hpp"
 #include "src/wire/record_codec.hpp"
 
 #include <algorithm>
@@ -48,6 +50,26 @@ problem join(const std::vector<problem>& all) {
   for (const auto& one : all)
     whole.what += "\n  " + assay::to_text(one);
   return whole;
+}
+
+/// Adds what is wrong with a document's text. Lines are counted in the document.
+template <class Parsed>
+void add_problems(std::vector<problem>& to, const Parsed& parsed) {
+  if (!parsed)
+    to.insert(to.end(), parsed.error().begin(), parsed.error().end());
+}
+
+/// Texts of suites and profiles are the ledger's by digest; whether they can be run is asked here,
+/// before they are on record.
+std::vector<problem> bad_texts(const catalog::catalog_set& set) {
+  std::vector<problem> all;
+  for (const auto& item : set.items) {
+    if (const auto* suite = std::get_if<catalog::suite_document>(&item.value))
+      add_problems(all, qualification::parse_suite(item.place.file, suite->text));
+    if (const auto* profile = std::get_if<catalog::profile_document>(&item.value))
+      add_problems(all, catalog::parse_profile(item.place.file, profile->text));
+  }
+  return all;
 }
 
 declarations current_of(const ledger::tables& t) {
@@ -185,6 +207,8 @@ answer apply(const call& c) {
   auto parsed = catalog::parse(*files);
   if (!parsed)
     return unexpected{join(parsed.error())};
+  if (auto wrong = bad_texts(*parsed); !wrong.empty())
+    return unexpected{join(wrong)};
   auto read = read_now(*c.parts.engine);
   if (!read)
     return unexpected{read.error()};
