@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+from datetime import datetime
 
 from world import BIN, PATIENCE, World, eventually, expect, is_alive
 
@@ -174,16 +175,16 @@ def scenario_dies_while_loading():
         said = eventually(lambda: (lambda s: s if "startup_failed" in s.out or "failed to load" in s.out else None)(
             w.assay("describe", "implementation", "tiny/local/q4", "-o", "json")), "the reason is named")
         said = w.assay("qualify", w.implementation()).ends(5)
-        begun = time.monotonic()
-        folders = set()
-
+        # Pauses of 1, 2 and 4 s lie between four attempts; the log has their times.
         def attempts():
-            folders.update(p.name for p in (w.data / "agent/replicas").iterdir())
-            return len(folders) >= 3
-        eventually(attempts, "it is tried again")
-        expect(time.monotonic() - begun > 0.5, "with pauses in between")
+            text = (w.data / "agent/agent.log").read_text()
+            times = [line[:23] for line in text.splitlines() if "phase=starting" in line]
+            return times if len(times) >= 4 else None
+        first, *_, last = (datetime.fromisoformat(t) for t in eventually(attempts, "it is tried again"))
+        expect((last - first).total_seconds() > 6, "with growing pauses in between", first, last)
         w.behave()
         w.wait_ready()
+        w.qualify()
 
 
 def scenario_ignores_sigterm():

@@ -1,0 +1,93 @@
+"""Hosts: a second one that joins by a token, servers that somebody else started, and what is taken away again."""
+
+import json
+import time
+
+from world import BIN, FAKE, World, eventually, expect
+
+
+def join_second(w, name="second"):
+    """A second agent with its own data directory and keys; says where it lies."""
+    folder = w.root / name
+    token = w.assay("host", "token", "--name", name).is_ok().out.split()[0]
+    w.assay("host", "join", token, "--data", folder, "--host", name).is_ok()
+    host, port = w.endpoint("agents")
+    agent = w.spawn(BIN / "assay-agent", "run", "--data", folder, "--host", name, "--coordinator", f"{host}:{port}",
+                    "--monitor", "off", "--path", w.path, log=f"{name}.log")
+    eventually(lambda: {"name": name, "state": "connected"}.items() <= next(
+        h for h in w.get("hosts") if h["name"] == name).items(), f"{name} is connected: {w.log(f'{name}.log')}")
+    return token, folder, agent
+
+
+def scenario_second_host_joins():
+    """A token joins one host once; its replicas serve; revoked, it is gone within two seconds."""
+    with World() as w:
+        w.serve()
+        token, folder, agent = join_second(w)
+        again = w.assay("host", "join", token, "--data", w.root / "third", "--host", "third")
+        expect(again.code != 0 and again.err.strip(), "a used token is refused", again)
+        broken = token[:-4] + ("aaaa" if token[-4:] != "aaaa" else "bbbb")
+        said = w.assay("host", "join", broken, "--data", w.root / "third", "--host", "third")
+        expect(said.code != 0 and "token" in said.err, "a token with a wrong letter is refused", said)
+        text = (w.root / "catalog/catalog.yaml").read_text()
+        w.write("catalog/catalog.yaml", text.replace("slots: 2", "replicas: 2\n    slots: 2"))
+        w.assay("apply", "-f", w.root / "catalog").is_ok()
+        w.wait_ready(2)
+        expect(any("second" in name for name in w.replicas("name")), "one replica runs there", w.replicas("name"))
+        w.assay("revoke", "host", "second", "--reason", "test").is_ok()
+        begun = time.monotonic()
+        eventually(lambda: next(h for h in w.get("hosts") if h["name"] == "second")["state"] == "revoked", "revoked")
+        eventually(lambda: not any("second" in name for name, on in w.replicas("name", "traffic") if on),
+                   "nothing is sent there any more", 10)
+        taken = time.monotonic() - begun
+        expect(taken < 5, "within two seconds, and some for a busy machine", f"{taken:.1f} s")
+        for _ in range(10):
+            expect(w.chat("capital of France").status == 200, "the first host serves on")
+        w.run("assay-agent", "stop", "--data", folder, "--stop-replicas").is_ok()
+        agent.wait(30)
+
+
+def scenario_key_revoked():
+    """A revoked key is refused within two seconds."""
+    with World() as w:
+        w.serve()
+        expect(w.chat("hello").status == 200, "it works before")
+        key = w.key()
+        w.assay("revoke", "key", "tryout", "--reason", "test").is_ok()
+        begun = time.monotonic()
+        eventually(lambda: w.post({"model": "tiny", "messages": [{"role": "user", "content": "x"}]}, key=key).fails(
+            401, "invalid_api_key"), "refused", 10)
+        expect(time.monotonic() - begun < 2.5, "within two seconds", time.monotonic() - begun)
+        w.assay("revoke", "key", "nobody", "--reason", "test").ends(3)
+
+
+def scenario_adopted_server():
+    """A server that somebody else started is registered, qualified and routed to, and never stopped by us."""
+    with World() as w:
+        w.start()
+        w.assay("apply", "-f", w.catalog(implementations="")).is_ok()
+        control = w.root / "elsewhere"
+        control.mkdir()
+        log = w.root / "adopted.log"
+        found = None
+        for port in range(21000, 21400, 7):  # The first that is free: the server says when it is not.
+            server = w.spawn("/usr/bin/python3", FAKE, "--control", control, "--model", "x", "--alias", "tiny",
+                             "--ctx-size", "128", "--port", port, log="adopted.log")
+            if eventually(lambda: server.poll() is not None or f":{port}\n" in log.read_text(), "it says something") and \
+                    server.poll() is None:
+                found = port
+                break
+        w.run("assay-agent", "adopt", "--data", w.data, "--url", f"http://127.0.0.1:{found}", "--model", "tiny").is_ok()
+        eventually(lambda: w.get("implementations"), "it is an implementation")
+        w.wait_ready()
+        w.qualify()
+        w.promote()
+        answer = eventually(lambda: (lambda a: a if a.status == 200 else None)(w.chat("capital of France")), "it serves")
+        expect(answer.json()["choices"][0]["message"]["content"] == "Paris", "its answer", answer)
+        w.end_assayd()
+        w.run("assay-agent", "stop", "--data", w.data, "--stop-replicas").is_ok()
+        expect(server.poll() is None, "it is not ours to stop")
+        seen = [json.loads(line) for line in (control / "requests.jsonl").read_text().splitlines()]
+        expect(not any("assay-" in one.get("headers", {}).get("authorization", "") for one in seen), "it sees no key of ours")
+        w.run("assay-agent", "adopt", "--data", w.data, "--url", "http://127.0.0.1:1", "--model", "tiny").ends(5)
+        w.run("assay-agent", "adopt", "--data", w.data, "--url", "nonsense://", "--model", "tiny").ends(2)
