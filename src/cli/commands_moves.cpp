@@ -15,10 +15,11 @@ bool is_one_of(const std::string& text, const std::array<std::string_view, Count
   return false;
 }
 
-bool is_decided(const json::object& qualification) {
-  constexpr std::array<std::string_view, 7> decided{
-    "qualified", "rejected", "inconclusive", "suspended", "expired", "revoked", "superseded"};
-  return is_one_of(text_at(qualification, "state"), decided);
+/// A suspended one that is shown anew stays suspended until the run is over, so the state alone
+/// does not tell.
+bool is_over(const json::object& qualification) {
+  const auto* running = qualification.if_contains("running");
+  return !running || !running->is_bool() || !running->get_bool();
 }
 
 bool is_settled(const json::object& move) {
@@ -103,14 +104,10 @@ int qualify(
   }
   progress_line line{c.where};
   std::string stage;
-  auto seen = follow(
-    c,
-    "qualifications/" + segment(id),
-    wait.limit,
-    is_decided,
-    [&](const json::object& now) {
+  auto seen =
+    follow(c, "qualifications/" + segment(id), wait.limit, is_over, [&](const json::object& now) {
       auto at = text_at(now, "stage");
-      if (at != stage && !c.where.is_tty)
+      if (at != stage && !at.empty() && !c.where.is_tty)
         std::printf("%s ...\n", at.c_str());
       stage = at;
       line.show(
@@ -118,8 +115,7 @@ int qualify(
         static_cast<std::uint64_t>(number_at(now, "total")),
         at
       );
-    }
-  );
+    });
   line.clear();
   if (!seen)
     return complain(seen.error());
@@ -180,6 +176,12 @@ int revoke(
 ) {
   return print_receipt(
     c.server.post("revoke", {{"kind", kind}, {"name", name}, {"reason", reason}}), "revoked"
+  );
+}
+
+int approve(const context& c, const std::string& artifact, const std::string& reason) {
+  return print_receipt(
+    c.server.post("approve", {{"artifact", artifact}, {"reason", reason}}), "approved"
   );
 }
 

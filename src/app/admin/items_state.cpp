@@ -202,6 +202,7 @@ void add_details(
     return add_replica(w, name, item);
   if (kind == "qualifications") {
     auto run = ask<run_answer>(*w.parts.actors, w.parts.evaluator, run_question{{name}});
+    item["running"] = run && run->running;
     item["stage"] = run && run->running ? run->stage : "";
     item["done"] = run ? run->done : 0;
     item["total"] = run ? run->total : 0;
