@@ -275,7 +275,7 @@ items:{items}
         return self.assayd.wait(PATIENCE)
 
     def agent_pid(self):
-        return int((self.data / "agent/lock").read_text().split()[0])
+        return int(((self.data / "agent/lock").read_text().split() or ["0"])[0])
 
     def mount_tmpfs(self, folder, size):
         folder.mkdir(mode=0o700)
