@@ -73,6 +73,11 @@ void node_link_state::hear(agent_said& what) {
     connected_ = true;
     replicas_.clear();
     inventory_.reset();
+    // What was asked for in the old session may never have arrived.
+    std::erase_if(artifacts_, [](const auto& one) {
+      return one.second.state == fabric::artifact_state::absent
+             || one.second.state == fabric::artifact_state::verifying;
+    });
   }
   std::visit([this](auto& said) { hear(said); }, what.message);
 }
@@ -83,10 +88,8 @@ void node_link_state::hear(fabric::inventory& what) {
   for (const auto& id : my_pools())
     report_host(pools_.pools.at(id));
   // A changed stack belongs to all of the host's replicas at once.
-  for (auto& [generation, report] : replicas_) {
-    auto copy = report;
-    hear(copy);
-  }
+  for (auto [generation, report] : std::map{replicas_})
+    hear(report);
   auto pools = my_pools();
   if (!tables_.tables || pools.empty())
     return;
@@ -118,6 +121,11 @@ void node_link_state::hear(fabric::replica_report& what) {
   });
   auto ended =
     what.phase == fabric::replica_phase::gone || what.phase == fabric::replica_phase::failed;
+  auto serves = pool::serves(phase_of(what.phase));
+  if (serves && what.adopted && tables_.tables)
+    for (auto& change :
+         ledger::changes_for_adopted(*tables_.tables, what.implementation, options_.host))
+      record(std::move(change), "the adopted server answers", ledger::trust::claimed);
   replicas_[what.generation] = std::move(what);
   // What ended is kept for people as long as nothing newer of its implementation came.
   if (!ended)
@@ -142,6 +150,38 @@ void node_link_state::hear(const fabric::artifact_report& what) {
 
 void node_link_state::hear(fabric::native_samples& what) {
   samples_ = std::move(what.samples);
+}
+
+/// Declared by records in the host's name; the pool then has it watched like any replica.
+void node_link_state::hear(const fabric::adopt_offer& what) {
+  auto refuse = [&](const problem& why) {
+    log::warn(
+      "adoption_refused",
+      {{"host", options_.host.value}, {"url", what.url}, {"why", why.what}, {"next", why.next}}
+    );
+  };
+  auto pools = my_pools();
+  if (!tables_.tables || pools.empty())
+    return refuse(
+      {problem_kind::unavailable,
+       "the host is in no pool yet",
+       what.url,
+       "declare a pool of the host's family; then adopt again"}
+    );
+  auto declarations = ledger::declarations_for(
+    *tables_.tables,
+    {options_.host, pools.front(), what.url, {what.model}, what.profile, what.project}
+  );
+  if (!declarations)
+    return refuse(declarations.error());
+  for (auto& one : *declarations)
+    record(std::move(one), "assay-agent adopt " + what.url, ledger::trust::claimed);
+  log::info(
+    "adoption_taken",
+    {{"host", options_.host.value},
+     {"url", what.url},
+     {"new", std::to_string(declarations->size())}}
+  );
 }
 
 void node_link_state::lose(const agent_lost& what) {
@@ -176,6 +216,8 @@ void node_link_state::stop(const pool::stop_replica& what) {
 
 void node_link_state::learn(const tables_changed& what) {
   tables_ = what;
+  // From now on the tables speak for themselves: the same fact may come true a second time.
+  std::erase_if(proposed_, [](const auto& one) { return one.second; });
   meet_pools();
   if (inventory_) {
     auto copy = *inventory_;
@@ -271,35 +313,37 @@ void node_link_state::meet_pools() {
     const auto& pool = pools_.pools.at(id);
     self_->send(pool, link_up{options_.host, node_link_actor{self_}});
     report_host(pool);
-    for (auto [generation, report] : replicas_)
+    for (auto [generation, report] : std::map{replicas_})
       hear(report);
   }
 }
 
-void node_link_state::record(ledger::payload what, const std::string& why) {
+void node_link_state::record(ledger::payload what, const std::string& why, ledger::trust believed) {
   auto proposal = ledger::make_record(
     std::move(what),
     {options_.host.value, ledger::authentication::curve},
     {"observed", why},
-    ledger::trust::verified
+    believed
   );
   // The payload alone: ids and times differ each time, the fact does not.
   auto fact = proposal;
   fact.record_id = {};
   auto key = sha256(wire::encode(fact));
-  if (!recorded_.insert(key).second)
+  if (!proposed_.try_emplace(key, false).second)
     return;
   self_->request(options_.ledger, limits::proposal_patience, propose{std::move(proposal)})
     .then(
       [this, key](const proposed& done) {
-        if (done.answer)
+        if (done.answer) {
+          proposed_[key] = true; // The tables that hold it are on their way.
           return;
-        recorded_.erase(key);
+        }
+        proposed_.erase(key);
         log::warn("observation_not_recorded", {{"why", to_text(done.answer.error())}});
       },
       [this, key](const caf::error&) {
         // Not answered in time: the next report proposes it again.
-        recorded_.erase(key);
+        proposed_.erase(key);
       }
     );
 }

@@ -14,6 +14,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace assay {
 
@@ -47,15 +49,18 @@ private:
   void hear(fabric::replica_report& what);
   void hear(const fabric::artifact_report& what);
   void hear(fabric::native_samples& what);
+  void hear(const fabric::adopt_offer& what);
   template <class Other>
   void hear(const Other&) {
-  } // Hello, heartbeats and joining end in the fabric; logs and offers have their askers.
+  } // Hello, heartbeats and joining end in the fabric; logs have their askers.
 
   std::vector<pool_id> my_pools() const;
   void report_host(const pool_actor& to) const;
   void tell_pools(const pool::event& what);
   void meet_pools();
-  void record(ledger::payload what, const std::string& why);
+  void record(
+    ledger::payload what, const std::string& why, ledger::trust believed = ledger::trust::verified
+  );
 
   node_link_actor::pointer self_;
   node_link_options options_;
@@ -67,8 +72,8 @@ private:
   std::map<std::uint64_t, fabric::replica_report> replicas_; ///< By generation.
   std::map<digest, fabric::artifact_report> artifacts_;      ///< By manifest.
   std::vector<fabric::native_sample> samples_;
-  std::set<digest>
-    recorded_; ///< Stacks and artifact states already proposed, by digest of the payload.
+  /// Facts that were proposed and may not be in the tables yet, by digest; true once answered.
+  std::map<digest, bool> proposed_;
 };
 
 node_link_actor::behavior_type node_link_behavior(

@@ -49,6 +49,9 @@ digest manifest_digest(const artifact& a) {
   hasher h{"assay artifact manifest 1"};
   for (const auto& file : files)
     h.add_field(file.path).add_field(file.bytes).add_field(file.sha256);
+  // An adopted server shows us no files: the server itself is what was looked at.
+  if (a.kind == artifact_kind::adopted)
+    h.add_field(a.location);
   return h.finish();
 }
 

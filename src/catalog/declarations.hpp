@@ -62,7 +62,7 @@ struct artifact {
   model_id model;
   artifact_kind kind = artifact_kind::gguf;
   std::string location; ///< Directory on every host of the pool. A hint: files are verified there
-                        ///< before launch.
+                        ///< before launch. Of an adopted server: its URL, seen from its host.
   std::vector<artifact_file> files; ///< Sorted by path.
   std::optional<profile_id>
     profile; ///< The runtime profile that runs it, unless the implementation names one.
@@ -72,7 +72,8 @@ struct artifact {
   friend bool operator==(const artifact&, const artifact&) = default;
 };
 
-/// SHA-256 over the sorted (path, bytes, sha256) of all files.
+/// SHA-256 over the sorted (path, bytes, sha256) of all files; for an adopted server, over its URL
+/// too.
 digest manifest_digest(const artifact& a);
 
 /// A status that people read and write. The wanted one stands in the file; the true one is derived

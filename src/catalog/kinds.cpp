@@ -81,7 +81,8 @@ declaration read_artifact(mapping_reader& r) {
   const bool adopted = read.kind == artifact_kind::adopted;
   if (!adopted)
     r.require("location", "write the directory that holds its files on every host of the pool");
-  if (r.text("location", read.location) && !read.location.starts_with('/'))
+  auto is_url = [&] { return adopted && read.location.starts_with("http://"); };
+  if (r.text("location", read.location) && !read.location.starts_with('/') && !is_url())
     r.refuse("location", quoted(read.location) + " is no absolute path", "begin it with `/`");
   const auto* list = r.find("files");
   if (!adopted && (list == nullptr || (list->kind == node_kind::sequence && list->items.empty())))

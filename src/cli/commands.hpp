@@ -64,6 +64,7 @@ int waive(
 int revoke(
   const context& c, const std::string& kind, const std::string& name, const std::string& reason
 );
+int approve(const context& c, const std::string& artifact, const std::string& reason);
 
 struct explain_options {
   std::string decision;

@@ -180,6 +180,18 @@ void add_moves(CLI::App& app, chosen& o) {
     return revoke(c, o.kind, o.name, o.reason);
   });
 
+  auto* approve_word = word(
+    app,
+    "approve",
+    "Let an adopted server serve every project",
+    "assay approve smollm2/adopted-node-17-8000 --reason \"ours\""
+  );
+  approve_word->add_option("artifact", o.name, "The adopted artifact")->required();
+  takes_reason(approve_word, o);
+  does(approve_word, o, [](const context& c, const chosen& o) {
+    return approve(c, o.name, o.reason);
+  });
+
   auto* explain_word = word(
     app,
     "explain",
@@ -264,6 +276,7 @@ void add_cluster(CLI::App& app, chosen& o) {
   );
   join_word->add_option("token", o.text)->required();
   join_word->allow_extras();
+  join_word->fallthrough(false); // What follows the token is the agent's, and in this order.
   join_word->callback([&o, join_word] {
     o.deed = [&o, rest = join_word->remaining()](const context&) {
       return join_host(o.text, rest);

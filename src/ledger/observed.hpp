@@ -2,6 +2,8 @@
 // What an agent saw, as records to propose. Asks the tables first, so that what is on record
 // already is not proposed again. Pure.
 
+#include "src/base/problem.hpp"
+#include "src/base/result.hpp"
 #include "src/ledger/tables.hpp"
 
 #include <map>
@@ -32,5 +34,30 @@ std::optional<stack_seen> change_for(
   const digest& fingerprint,
   const std::map<std::string, std::string>& fields
 );
+
+/// A ready replica of an implementation whose artifact is an adopted server: nobody checked bytes,
+/// somebody says so. The steps are to be believed as `claimed`. Empty for any other artifact.
+std::vector<artifact_changed>
+changes_for_adopted(const tables& t, const implementation_id& answering, const host_id& host);
+
+/// A server that somebody else started, as its host's agent offers it.
+struct adoption {
+  host_id host;
+  pool_id pool; ///< The host's.
+  std::string url;
+  model_id model;
+  profile_id profile;
+  project_id project; ///< Whom it serves until an operator approves.
+};
+
+/// The declarations that take the server in, in the order in which they are to be proposed: an
+/// artifact `MODEL/adopted-HOST-PORT` and its implementation in the host's pool. Empty when it is
+/// declared so already. Refused, with what to do, when the model, the profile or the project is not
+/// declared, or the host is in no pool.
+result<std::vector<declared>, problem> declarations_for(const tables& t, const adoption& a);
+
+/// The project that an adopted server is kept to, until an operator approved it. Nothing when it is
+/// approved or was not adopted.
+std::optional<project_id> only_project_of(const tables& t, const artifact_id& artifact);
 
 } // namespace assay::ledger

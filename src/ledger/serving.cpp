@@ -1,5 +1,6 @@
 #include "src/ledger/serving.hpp"
 
+#include "src/ledger/observed.hpp"
 #include "src/ledger/status.hpp"
 
 #include <algorithm>
@@ -29,6 +30,13 @@ std::optional<pool::launch> launch_of(const tables& t, const catalog::implementa
     .limits = i.limits,
     .args = i.args,
   };
+}
+
+/// The host whose agent offered the server; nothing when a person declared it.
+std::optional<host_id> adopter_of(const tables& t, const artifact_id& artifact) {
+  const auto* state = find(t.artifact_states, artifact);
+  const auto* identity = state ? find(t.identities, state->registered_by) : nullptr;
+  return identity ? std::optional{host_id{state->registered_by}} : std::nullopt;
 }
 
 // -- the snapshot's parts ---------------------------------------------------------------------
@@ -136,6 +144,7 @@ routing::implementation implementation_of(
     .artifact_verified = is_artifact_approved(t, i.artifact),
     .status = std::string{catalog::name(status)},
     .admits = classes_of(status),
+    .only_project = only_project_of(t, i.artifact),
     .limits = i.limits,
   };
   if (const auto* pool = find(t.pools, i.pool)) {
@@ -254,12 +263,15 @@ std::vector<pool::wanted_implementation> wanted_in(const tables& t, const pool_i
     auto launch = launch_of(t, row.what);
     if (!launch)
       continue;
+    auto adopted =
+      find(t.artifacts, row.what.artifact)->what.kind == catalog::artifact_kind::adopted;
     wanted.push_back({
       .launch = std::move(*launch),
       .replicas_min = row.what.replicas.min,
       .replicas_max = row.what.replicas.max,
       .degraded = find(t.models, row.what.model)->what.promises.degraded,
-      .adopted = find(t.artifacts, row.what.artifact)->what.kind == catalog::artifact_kind::adopted,
+      .adopted = adopted,
+      .only_on = adopted ? adopter_of(t, row.what.artifact) : std::nullopt,
     });
   }
   return wanted;

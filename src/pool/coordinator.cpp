@@ -160,12 +160,14 @@ void coordinator::hear(replica_state& r, const replica_reported& e) {
 /// Any end that was not asked for is a failure, whatever the exit code.
 void coordinator::count_crash(const replica_state& r, const std::string& reason) {
   auto w = wanted_.find(r.implementation);
-  if (r.leaving || w == wanted_.end() || w->second.wanted.adopted)
+  if (r.leaving || w == wanted_.end())
     return;
   auto& state = w->second;
   ++state.failures;
+  state.last_failure = reason;
   state.retry_at = now_ + backoff(state.failures);
-  if (state.failures >= static_cast<std::uint32_t>(limits::crash_restarts))
+  // Looking whether an adopted server is back costs nothing.
+  if (!state.wanted.adopted && state.failures >= static_cast<std::uint32_t>(limits::crash_restarts))
     state.given_up = "ended " + std::to_string(state.failures)
                      + " times in a row without being asked to; last: "
                      + (reason.empty() ? "no reason reported" : reason);

@@ -76,7 +76,7 @@ private:
   bool is_live(const replica_state& r) const;
   bool takes_traffic(const replica_state& r) const;
   std::vector<replica_state*> live_of(const implementation_id& id);
-  std::vector<host_room> rooms_for(const launch& l) const;
+  std::vector<host_room> rooms_for(const wanted_implementation& w) const;
   std::uint64_t next_generation();
   replica_id next_replica_id(const implementation_id& id, const host_id& host) const;
 

@@ -62,8 +62,6 @@ void coordinator::reconcile(wanted_state& w) {
   for (auto* r : live)
     if (r->ready_since && *r->ready_since + limits::crash_forgotten <= now_)
       w.failures = 0;
-  if (w.wanted.adopted)
-    return; // Its owner starts and ends it.
   rescale(w, live);
   auto old = std::stable_partition(live.begin(), live.end(), [&](auto* r) {
     return r->launched == w.launch;
@@ -116,10 +114,11 @@ void coordinator::start_missing(
       break;
     }
     if (now_ < w.retry_at) {
-      w.waits_for = "the pause after a crash";
+      w.waits_for = w.wanted.adopted ? "its server to answer again; its owner starts it"
+                                     : "the pause after a crash";
       break;
     }
-    auto where = place(w.wanted.launch, rooms_for(w.wanted.launch));
+    auto where = place(w.wanted.launch, rooms_for(w.wanted));
     if (!where) {
       w.waits_for = where.error();
       // No room beside the old one: it makes room, one at a time.
@@ -190,9 +189,12 @@ void coordinator::send_stop(replica_state& r) {
   expect(stop_replica{r.host, session, settings_.epoch, r.id, r.generation, *r.leaving});
 }
 
-std::vector<host_room> coordinator::rooms_for(const launch& l) const {
+std::vector<host_room> coordinator::rooms_for(const wanted_implementation& w) const {
+  const auto& l = w.launch;
   std::vector<host_room> rooms;
   for (const auto& [id, h] : hosts_) {
+    if (w.only_on && *w.only_on != id)
+      continue;
     if (!h.connected || h.last.draining || !has_settled(h))
       continue;
     host_room room{.host = id, .free_devices = h.last.devices};

@@ -46,7 +46,9 @@ struct wanted_implementation {
   std::uint32_t replicas_min = 1;
   std::uint32_t replicas_max = 1;
   contract::degraded_rule degraded = contract::degraded_rule::keep;
-  bool adopted = false; ///< Started by somebody else: never launched, never replaced by us.
+  bool adopted = false; ///< Started by somebody else: never launched by us, only watched; looked
+                        ///< for again and again when it ends.
+  std::optional<host_id> only_on; ///< The host where an adopted server runs.
 
   friend bool operator==(const wanted_implementation&, const wanted_implementation&) = default;
 };

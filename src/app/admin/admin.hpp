@@ -50,6 +50,7 @@ answer promote(const call& c);       // decisions.cpp
 answer reverse(const call& c);       // decisions.cpp
 answer waive(const call& c);         // decisions.cpp
 answer revoke(const call& c);        // decisions.cpp
+answer approve(const call& c);       // decisions.cpp
 answer explain(const call& c);       // explain.cpp
 answer decision(const call& c);      // explain.cpp
 answer ledger_log(const call& c);    // records.cpp
@@ -74,7 +75,12 @@ result<std::int64_t, problem>
 number_at(const json::object& from, std::string_view key, std::int64_t otherwise);
 
 /// Puts one record on the ledger for the caller; the receipt as a document.
-answer put(const call& c, ledger::payload what, const std::string& reason);
+answer put(
+  const call& c,
+  ledger::payload what,
+  const std::string& reason,
+  ledger::trust believed = ledger::trust::claimed
+);
 
 json::object to_json(const store::receipt& r);
 

@@ -1,7 +1,10 @@
 // What people decide: qualification, promotion, its reverse, waivers, revocations.
 
 #include "src/app/admin/admin.hpp"
+#include "src/app/admin/views.hpp"
 #include "src/app/asking.hpp"
+
+#include <caf/send.hpp>
 
 #include <chrono>
 
@@ -27,6 +30,18 @@ answer moved(const call& c, result<move_answer, problem> got) {
   return reply{{{"move", got->what->value}, {"state", state}}, {}, {}};
 }
 
+/// Whoever wants it qualified after its runtime failed again and again has mended what was wrong.
+void try_again(const call& c, const implementation_id& id) {
+  auto seen = look(c);
+  auto parts = ask<parts_answer>(*c.parts.actors, c.parts.supervisor, parts_question{});
+  if (!seen || !parts)
+    return; // What asks next meets the same trouble and tells it.
+  for (const auto& [where, view] : seen->pools)
+    for (const auto& one : view->implementations)
+      if (one.id == id && one.given_up && parts->pools.contains(where))
+        caf::anon_send(parts->pools.at(where), pool::event{pool::retry_asked{id}});
+}
+
 } // namespace
 
 answer qualify(const call& c) {
@@ -34,6 +49,7 @@ answer qualify(const call& c) {
   auto reason = text_at(c.body, "reason", false);
   if (!implementation || !reason)
     return unexpected{!implementation ? implementation.error() : reason.error()};
+  try_again(c, {*implementation});
   auto got = ask<qualify_answer>(
     *c.parts.actors, c.parts.evaluator, assay::qualify{{*implementation}, c.author, *reason}
   );
@@ -84,6 +100,8 @@ answer waive(const call& c) {
     return unexpected{!implementation ? implementation.error() : reason.error()};
   if (!hours)
     return unexpected{hours.error()};
+  if (*hours < 1 || *hours > 24)
+    return invalid("hours", std::to_string(*hours) + " is not from 1 to 24", "a waiver ends within a day");
   const auto* gates = c.body.if_contains("gates");
   if (!gates || !gates->is_array())
     return invalid("gates", "is not a list", "give gate numbers, for example [4, 5]");
@@ -121,6 +139,39 @@ answer revoke(const call& c) {
   if (*kind == "host")
     return put(c, ledger::identity_revoked{*name, *reason}, *reason);
   return invalid("kind", "'" + *kind + "' cannot be revoked", "allowed: qualification, key, host");
+}
+
+/// An operator's word for an adopted server: from then on it serves every project.
+answer approve(const call& c) {
+  auto artifact = text_at(c.body, "artifact");
+  auto reason = text_at(c.body, "reason");
+  if (!artifact || !reason)
+    return unexpected{!artifact ? artifact.error() : reason.error()};
+  auto read = read_now(*c.parts.engine);
+  if (!read)
+    return unexpected{read.error()};
+  artifact_id id{*artifact};
+  const auto* declared = ledger::find(read->tables->artifacts, id);
+  const auto* state = ledger::find(read->tables->artifact_states, id);
+  if (!declared || !state)
+    return unexpected{problem{
+      problem_kind::not_found,
+      "there is no artifact '" + *artifact + "'",
+      "artifact",
+      "assay get artifacts lists them"}};
+  if (declared->what.kind != catalog::artifact_kind::adopted || state->state != ledger::artifact_state::verified)
+    return unexpected{problem{
+      problem_kind::refused,
+      "artifact '" + *artifact + "' is no adopted server that answers",
+      "artifact",
+      "other artifacts are verified by their files, and need nobody's word"}};
+  return put(
+    c,
+    ledger::artifact_changed{
+      id, state->manifest, ledger::artifact_state::verified, state->host, *reason},
+    *reason,
+    ledger::trust::verified
+  );
 }
 
 } // namespace assay::app::admin

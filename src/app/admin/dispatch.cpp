@@ -1,6 +1,7 @@
 #include "src/app/admin/admin.hpp"
 #include "src/base/log.hpp"
 
+#include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <pwd.h>
@@ -24,6 +25,7 @@ constexpr route routes[] = {
   {"POST", "reverse", reverse},
   {"POST", "waive", waive},
   {"POST", "revoke", revoke},
+  {"POST", "approve", approve},
   {"POST", "explain", explain},
   {"GET", "decisions/*", decision},
   {"GET", "ledger", ledger_log},
@@ -90,8 +92,11 @@ http::service_response error_response(const problem& p) {
 
 /// Who sits at the other end of the socket. Without a peer there is no author, and nothing is done.
 ledger::author author_of(std::uint32_t uid) {
-  const auto* entry = ::getpwuid(uid);
-  return {entry ? entry->pw_name : "uid-" + std::to_string(uid), ledger::authentication::socket};
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 4'096> room{};
+  ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
+  return {found ? found->pw_name : "uid-" + std::to_string(uid), ledger::authentication::socket};
 }
 
 result<json::object, problem> body_of(const http::service_request& request) {
@@ -209,7 +214,7 @@ json::object to_json(const store::receipt& r) {
     {"repeated", r.is_repeated}};
 }
 
-answer put(const call& c, ledger::payload what, const std::string& reason) {
+answer put(const call& c, ledger::payload what, const std::string& reason, ledger::trust believed) {
   auto text = text_at(c.body, "record_id", false);
   if (!text)
     return unexpected{text.error()};
@@ -218,7 +223,8 @@ answer put(const call& c, ledger::payload what, const std::string& reason) {
     return unexpected{problem{
       problem_kind::invalid, "'" + *text + "' is not a UUID", "record_id", "make a UUIDv7"}};
   auto done = propose_now(
-    *c.parts.engine, ledger::make_record(*id, std::move(what), c.author, {"operator", reason})
+    *c.parts.engine,
+    ledger::make_record(*id, std::move(what), c.author, {"operator", reason}, believed)
   );
   if (!done)
     return unexpected{done.error()};
