@@ -65,7 +65,7 @@ open_stores(const data_directory& directory, const engine_options& options) {
 std::optional<problem> judge(
   const data_directory& directory, const log_store::contents& log, const state_store::mark& state
 ) {
-  if (log.disk_id.empty() && state.disk_id.empty())
+  if (log.disk_id.empty() && log.entries.empty() && state.index == 0)
     return fresh_problem(directory);
   if (log.disk_id != state.disk_id)
     return mismatch_problem(directory, "they carry different disk ids");
@@ -128,8 +128,18 @@ struct ledger_engine::parts {
 
 bool ledger_engine::is_bootstrapped(const data_directory& directory) {
   std::error_code ignored; // An unreadable folder is told apart by `open`.
-  return std::filesystem::exists(directory.raft() / "data.mdb", ignored)
-         || std::filesystem::exists(directory.ledger() / "data.mdb", ignored);
+  if (!std::filesystem::exists(directory.raft() / "data.mdb", ignored)
+      && !std::filesystem::exists(directory.ledger() / "data.mdb", ignored))
+    return false;
+  // A process that died while it founded leaves files that hold nothing yet.
+  engine_options smallest;
+  smallest.map_bytes = 1 << 20; // LMDB takes what the file needs.
+  auto open = open_stores(directory, smallest);
+  auto log = open ? open->log->load() : result<log_store::contents, problem>{log_store::contents{}};
+  auto state =
+    open ? open->state->load_mark() : result<state_store::mark, problem>{state_store::mark{}};
+  // What cannot be read is something: `open` will say what is wrong with it.
+  return !open || !log || !state || !log->disk_id.empty() || state->index > 0;
 }
 
 result<void, problem>
@@ -145,18 +155,16 @@ ledger_engine::bootstrap(const data_directory& directory, const engine_options& 
     return unexpected{state.error()};
   if (!log->disk_id.empty() || !log->entries.empty() || state->index > 0)
     return unexpected{used_problem(directory)};
-  // The state first: a log without identity is still nothing, and may be begun again.
+  // The log's identity comes last and with its first entry: without it there is nothing yet, and
+  // founding may begin again.
   const auto id = to_text(new_uuid7());
   auto failed = open->state->write_identity(id);
   consensus::configuration alone{
     {options.server_id, options.address, consensus::member_role::voter}};
   if (!failed)
-    failed = open->log->write(
-      consensus::hard_state{1, 0},
-      {{1, {{1, consensus::entry_kind::change, consensus::encode(alone)}}}}
+    failed = open->log->found(
+      id, {1, 0}, {1, {{1, consensus::entry_kind::change, consensus::encode(alone)}}}
     );
-  if (!failed)
-    failed = open->log->write_identity(id, 0);
   if (failed)
     return unexpected{write_problem(directory, *failed)};
   return {};
@@ -188,7 +196,7 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
       return unexpected{loaded.error()};
   }
   const auto run = log->run + 1;
-  if (auto failed = open->log->write_identity(log->disk_id, run); failed && !failed->is_disk_full)
+  if (auto failed = open->log->write_run(run); failed && !failed->is_disk_full)
     return unexpected{write_problem(directory, *failed)};
   auto core = make_core(options, run);
   if (!core)

@@ -54,6 +54,13 @@ entry to_entry(std::string_view value, bool is_whole) {
   return out;
 }
 
+std::string to_value(const consensus::hard_state& hard) {
+  std::string out;
+  put_number(out, hard.term);
+  put_number(out, hard.vote);
+  return out;
+}
+
 std::string to_value(const consensus::snapshot_mark& mark) {
   std::string out;
   put_number(out, mark.index);
@@ -195,12 +202,8 @@ std::optional<write_failure> log_store::write(
       bytes += e.bytes.size() + 64;
   return environment_->write(bytes, [&](MDB_txn* txn) {
     int code = 0;
-    if (hard) {
-      std::string value;
-      put_number(value, hard->term);
-      put_number(value, hard->vote);
-      code = put(txn, environment_->dbi(meta_db), hard_key, value);
-    }
+    if (hard)
+      code = put(txn, environment_->dbi(meta_db), hard_key, to_value(*hard));
     for (const auto& a : appends)
       if (code == 0)
         code = append_all(txn, environment_->dbi(entries_db), a);
@@ -218,15 +221,24 @@ log_store::compact(const consensus::snapshot_mark& mark, std::uint64_t first_kep
   });
 }
 
-std::optional<write_failure>
-log_store::write_identity(std::string_view disk_id, std::uint64_t run) {
+std::optional<write_failure> log_store::found(
+  std::string_view disk_id, const consensus::hard_state& hard, const consensus::append& first
+) {
+  return environment_->write(4096, [&](MDB_txn* txn) {
+    int code = put(txn, environment_->dbi(meta_db), identity_key, disk_id);
+    if (code == 0)
+      code = put(txn, environment_->dbi(meta_db), hard_key, to_value(hard));
+    if (code == 0)
+      code = append_all(txn, environment_->dbi(entries_db), first);
+    return code;
+  });
+}
+
+std::optional<write_failure> log_store::write_run(std::uint64_t run) {
   return environment_->write(4096, [&](MDB_txn* txn) {
     std::string value;
     put_number(value, run);
-    int code = put(txn, environment_->dbi(meta_db), run_key, value);
-    if (code == 0)
-      code = put(txn, environment_->dbi(meta_db), identity_key, disk_id);
-    return code;
+    return put(txn, environment_->dbi(meta_db), run_key, value);
   });
 }
 

@@ -33,7 +33,12 @@ public:
   std::optional<write_failure>
   compact(const consensus::snapshot_mark& mark, std::uint64_t first_kept);
 
-  std::optional<write_failure> write_identity(std::string_view disk_id, std::uint64_t run);
+  /// The first state of all, in one transaction: identity, term and the first entry.
+  std::optional<write_failure> found(
+    std::string_view disk_id, const consensus::hard_state& hard, const consensus::append& first
+  );
+
+  std::optional<write_failure> write_run(std::uint64_t run);
 
   result<consensus::entry, problem> entry_at(std::uint64_t index) const;
 

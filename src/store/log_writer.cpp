@@ -257,7 +257,7 @@ std::optional<problem> log_writer::refusal_for(const waiting_proposal& one) cons
     problem_kind::refused,
     clock_.text(),
     "ledger",
-    "check the machine's time, then run `assay cluster clock --accept`"};
+    "check the machine's time with `timedatectl`, then restart assayd, which accepts it"};
 }
 
 std::optional<problem> log_writer::refusal_for_all(std::uint64_t bytes) {

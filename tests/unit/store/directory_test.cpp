@@ -1,5 +1,6 @@
 #include "src/store/file_system.hpp"
 #include "src/store/private_files.hpp"
+#include "src/store/state_store.hpp"
 #include "tests/unit/store/notes.hpp"
 
 #include <fcntl.h>
@@ -133,10 +134,27 @@ TEST_CASE("a store that was cut short says so instead of crashing") {
   }
 }
 
+TEST_CASE("a founding that was cut off may begin again, a finished one may not") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  CHECK_FALSE(ledger_engine::is_bootstrapped(directory));
+  // As after a crash in between: the state has its identity, the log does not.
+  REQUIRE_FALSE(state_store::open(directory.ledger(), 1 << 20).value()->write_identity("half"));
+  CHECK_FALSE(ledger_engine::is_bootstrapped(directory));
+  auto engine = open_engine(directory);
+  CHECK(take(*engine, "a=1").seq == 1);
+  engine.reset();
+  CHECK(ledger_engine::is_bootstrapped(directory));
+}
+
 TEST_CASE("a wiped half of the store is noticed") {
   scratch place;
   auto directory = open_directory(place.path());
-  { take(*open_engine(directory), "a=1"); }
+  {
+    auto engine = open_engine(directory);
+    take(*engine, "a=1");
+    REQUIRE(barrier(*engine));
+  }
   auto half = GENERATE(0, 1);
   auto folder = half == 0 ? directory.raft() : directory.ledger();
   std::filesystem::remove(folder / "data.mdb");
@@ -147,6 +165,7 @@ TEST_CASE("a wiped half of the store is noticed") {
   REQUIRE_FALSE(refused);
   CHECK(refused.error().kind == problem_kind::refused);
   CHECK(refused.error().what.find("do not belong together") != std::string::npos);
+  CHECK(ledger_engine::is_bootstrapped(directory));
   CHECK_FALSE(ledger_engine::bootstrap(directory, options));
 }
 

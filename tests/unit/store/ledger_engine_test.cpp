@@ -262,6 +262,31 @@ TEST_CASE("a full disk refuses proposals, reads go on, and room lets them in wit
   CHECK(notes_of(barrier(*engine).value()).size() == 3);
 }
 
+TEST_CASE("a map in use above its limit refuses proposals before it is full, and reads go on") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  engine_options options;
+  options.map_bytes = 2 << 20;
+  auto engine = open_engine(directory, options);
+  std::optional<problem> refused;
+  for (int i = 0; i < 1'000 && !refused; ++i) {
+    auto got = ask(*engine, "n" + std::to_string(i) + "=" + std::string(4'000, 'x')).get();
+    if (!got)
+      refused = got.error();
+  }
+  REQUIRE(refused);
+  CHECK(refused->kind == problem_kind::exhausted);
+  CHECK(refused->what.find("address space") != std::string::npos);
+  auto status = engine->status();
+  CHECK(std::max(status.log_map_percent, status.state_map_percent) > limits::map_use_percent);
+  CHECK_FALSE(status.is_disk_full); // Nothing was lost at 100 %.
+  CHECK(barrier(*engine));
+  engine.reset();
+  options.map_bytes = 64 << 20; // Growth is a matter of the next start.
+  engine = open_engine(directory, options);
+  CHECK(ask(*engine, "more=x").get());
+}
+
 TEST_CASE("an I/O error of a commit ends the process with its reason, and acknowledges nothing") {
   scratch place;
   auto directory = open_directory(place.path());
