@@ -19,10 +19,18 @@ void dispatcher_state::begin(dispatcher_options options) {
   self_->delayed_send(self_, limits::dispatcher_tick, tick{});
 }
 
+/// JOB QUEUE may have asked on tables that are older than the job's end.
+bool dispatcher_state::has_ended(const job_id& id) const {
+  const auto* row = tables_.tables ? ledger::find(tables_.tables->jobs, id) : nullptr;
+  return row && row->ended;
+}
+
 // -- from JOB QUEUE
 // ----------------------------------------------------------------------------------------------
 
 void dispatcher_state::run(const run_job& what) {
+  if (has_ended(what.job.id) || ended_.contains(what.job.id))
+    return;
   auto [at, is_new] = works_.try_emplace(what.job.id);
   auto& work = at->second;
   work.window = what.window;
@@ -179,6 +187,8 @@ void dispatcher_state::end(
           log::error(
             "job_end_not_recorded", {{"job", id.value}, {"why", to_text(done.answer.error())}}
           );
+        if (done.answer)
+          ended_.insert(id);
         works_.erase(id);
       },
       [this, id](const caf::error& why) {
@@ -190,6 +200,8 @@ void dispatcher_state::end(
 
 void dispatcher_state::learn(const tables_changed& what) {
   tables_ = what;
+  std::erase_if(works_, [&](const auto& one) { return has_ended(one.first); });
+  std::erase_if(ended_, [&](const auto& id) { return has_ended(id); });
 }
 
 void dispatcher_state::pass() {

@@ -49,6 +49,7 @@ private:
     bool ending = false;
   };
 
+  bool has_ended(const job_id& id) const;
   void carry_out(const job_id& id, const jobs::effects& all);
   void carry_out(const job_id& id, const jobs::ask_item& what);
   void carry_out(const job_id& id, const jobs::keep_checkpoint& what);
@@ -65,6 +66,7 @@ private:
   dispatcher_options options_;
   tables_changed tables_;
   std::map<job_id, work> works_;
+  std::set<job_id> ended_; ///< On the ledger, and not in the tables we have yet.
 };
 
 dispatcher_actor::behavior_type dispatcher_behavior(

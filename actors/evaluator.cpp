@@ -25,6 +25,13 @@ qualification_id new_qualification_id() {
 
 void evaluator_state::qualify(const assay::qualify& what, promise answer) {
   auto refuse = [&](problem why) { answer.deliver(qualify_answer{unexpected{std::move(why)}}); };
+  if (tables_.tables && !ledger::find(tables_.tables->implementations, what.implementation))
+    return refuse(
+      {problem_kind::not_found,
+       "there is no implementation '" + what.implementation.value + "'",
+       {},
+       "assay get implementations lists them"}
+    );
   auto stack = stack_for(what.implementation);
   if (!tables_.tables || !stack)
     return refuse(
@@ -114,8 +121,10 @@ void evaluator_state::step(const qualification_id& id, const qualification::run_
     return;
   auto [next, effects] = qualification::step(std::move(found->second.state), what);
   found->second.state = std::move(next);
-  if (std::holds_alternative<qualification::stop>(what))
+  if (const auto* stop = std::get_if<qualification::stop>(&what); stop && !found->second.decided) {
     found->second.outcome.aborted = true;
+    found->second.outcome.why_aborted = stop->why;
+  }
   for (const auto& effect : effects)
     std::visit([&](const auto& one) { carry_out(id, one); }, effect);
 }

@@ -309,7 +309,7 @@ using mover_actor = caf::typed_actor<
   caf::replies_to<reverse>::with<move_answer>,
   caf::reacts_to<tables_changed>,
   caf::reacts_to<pool_changed>,
-  // Also: proposes what time brings about (expiry of qualifications and waivers).
+  // Also: proposes what time brings about (expiry of qualifications).
   caf::reacts_to<tick>>;
 
 // -- JOB QUEUE and DISPATCHER

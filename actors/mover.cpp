@@ -60,6 +60,7 @@ void mover_state::reverse(const assay::reverse& what, promise answer) {
   }
   if (moves::is_open(row->state)) {
     wishes_[what.move] = moves::wish::abort;
+    wishers_[what.move] = {what.author, what.reason};
     answer.deliver(move_answer{what.move});
     drive();
     return;
@@ -109,6 +110,7 @@ void mover_state::learn(const tables_changed& what) {
     const auto* row = ledger::find(tables_.tables->moves, one.first);
     return !row || !moves::is_open(row->state);
   });
+  std::erase_if(wishers_, [&](const auto& one) { return !wishes_.contains(one.first); });
   ask_routes();
   drive();
 }
@@ -163,10 +165,13 @@ void mover_state::drive(const ledger::move_row& row) {
     return;
   auto id = row.plan.id;
   proposing_.insert(id);
+  // What a person asked for is recorded in the person's name.
+  auto wisher = wishers_.find(id);
+  auto is_wish = due->what == moves::event::abort && wisher != wishers_.end();
   record(
     ledger::record_of(*tables_.tables, row, *due, world),
-    itself,
-    due->why,
+    is_wish ? wisher->second.first : itself,
+    is_wish ? wisher->second.second : due->why,
     false,
     [this, id](const std::optional<problem>& why) {
       if (!why)
@@ -184,7 +189,9 @@ void mover_state::propose_due() {
   if (due.empty())
     return;
   proposing_due_ = true;
-  record(std::move(due.front()), itself, "time", true, [this](const std::optional<problem>& why) {
+  // One that is refused for ever must not keep the others waiting: they take turns.
+  auto& next = due[due_turn_++ % due.size()];
+  record(std::move(next), itself, "time", true, [this](const std::optional<problem>& why) {
     proposing_due_ = false;
     if (why)
       log::warn("due_record_refused", {{"why", to_text(*why)}});

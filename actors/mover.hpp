@@ -55,8 +55,10 @@ private:
   std::map<pool_id, std::shared_ptr<const pool::pool_view>> views_;
   std::map<model_id, std::uint64_t> acknowledged_;
   std::map<move_id, moves::wish> wishes_;
+  std::map<move_id, std::pair<ledger::author, std::string>> wishers_; ///< Who, and why.
   std::set<move_id> proposing_; ///< One proposal at a time for each move.
   bool proposing_due_ = false;
+  std::size_t due_turn_ = 0;
 };
 
 mover_actor::behavior_type

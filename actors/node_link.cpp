@@ -7,6 +7,7 @@
 #include "src/wire/record_codec.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace assay {
 
@@ -90,17 +91,8 @@ void node_link_state::hear(fabric::inventory& what) {
   // A changed stack belongs to all of the host's replicas at once.
   for (auto [generation, report] : std::map{replicas_})
     hear(report);
-  auto pools = my_pools();
-  if (!tables_.tables || pools.empty())
-    return;
-  if (auto change = ledger::change_for(
-        *tables_.tables,
-        options_.host,
-        pools.front(),
-        inventory_->fingerprint.sum,
-        inventory_->fingerprint.fields
-      ))
-    record(std::move(*change), "stack reported by the agent");
+  note_stack();
+  want_artifacts();
 }
 
 void node_link_state::hear(fabric::replica_report& what) {
@@ -126,12 +118,14 @@ void node_link_state::hear(fabric::replica_report& what) {
     for (auto& change :
          ledger::changes_for_adopted(*tables_.tables, what.implementation, options_.host))
       record(std::move(change), "the adopted server answers", ledger::trust::claimed);
-  replicas_[what.generation] = std::move(what);
-  // What ended is kept for people as long as nothing newer of its implementation came.
+  auto generation = what.generation;
+  auto implementation = what.implementation;
+  replicas_[generation] = std::move(what);
+  // What ended is kept for people as long as nothing newer of its implementation runs.
   if (!ended)
     std::erase_if(replicas_, [&](const auto& one) {
-      return one.second.phase >= fabric::replica_phase::gone
-             && one.second.implementation == replicas_.rbegin()->second.implementation;
+      return one.first < generation && one.second.phase >= fabric::replica_phase::gone
+             && one.second.implementation == implementation;
     });
 }
 
@@ -189,7 +183,14 @@ void node_link_state::lose(const agent_lost& what) {
     return;
   connected_ = false;
   log::warn("agent_lost", {{"host", options_.host.value}, {"reason", what.reason}});
-  tell_pools(pool::host_lost{options_.host, options_.session});
+  // Also to pools that the host belongs to no more: they may still send traffic to it.
+  for (const auto& id : std::exchange(met_, {}))
+    leave(id);
+}
+
+void node_link_state::leave(const pool_id& id) {
+  if (auto pool = pools_.pools.find(id); pool != pools_.pools.end())
+    self_->send(pool->second, pool::event{pool::host_lost{options_.host, options_.session}});
 }
 
 // -- what pools and the ledger say
@@ -219,15 +220,33 @@ void node_link_state::learn(const tables_changed& what) {
   // From now on the tables speak for themselves: the same fact may come true a second time.
   std::erase_if(proposed_, [](const auto& one) { return one.second; });
   meet_pools();
-  if (inventory_) {
-    auto copy = *inventory_;
-    auto pools = my_pools();
-    if (!pools.empty())
-      if (auto change = ledger::change_for(
-            *tables_.tables, options_.host, pools.front(), copy.fingerprint.sum, copy.fingerprint.fields
-          ))
-        record(std::move(*change), "stack reported by the agent");
+  note_stack();
+  want_artifacts();
+  for (const auto& [manifest, report] : artifacts_) {
+    if (report.state != fabric::artifact_state::verified)
+      continue;
+    for (auto& change :
+         ledger::changes_for(*tables_.tables, {report.artifact, manifest, options_.host, true, {}}))
+      record(std::move(change), "files verified on the host");
   }
+}
+
+/// Puts the host's stack on record, unless it is.
+void node_link_state::note_stack() {
+  auto pools = my_pools();
+  if (!tables_.tables || !inventory_ || pools.empty())
+    return;
+  const auto& stack = inventory_->fingerprint;
+  if (auto change = ledger::change_for(
+        *tables_.tables, options_.host, pools.front(), stack.sum, stack.fields
+      ))
+    record(std::move(*change), "stack reported by the agent");
+}
+
+/// Has the files of every artifact that could run here verified before it is to be launched.
+void node_link_state::want_artifacts() {
+  if (!tables_.tables || !connected_)
+    return;
   for (const auto& id : my_pools()) {
     for (const auto& wanted : ledger::wanted_in(*tables_.tables, id)) {
       const auto* artifact = ledger::find(tables_.tables->artifacts, wanted.launch.artifact);
@@ -240,13 +259,6 @@ void node_link_state::learn(const tables_changed& what) {
         );
       }
     }
-  }
-  for (const auto& [manifest, report] : artifacts_) {
-    if (report.state != fabric::artifact_state::verified)
-      continue;
-    for (auto& change :
-         ledger::changes_for(*tables_.tables, {report.artifact, manifest, options_.host, true, {}}))
-      record(std::move(change), "files verified on the host");
   }
 }
 
@@ -303,11 +315,19 @@ void node_link_state::tell_pools(const pool::event& what) {
     self_->send(pools_.pools.at(id), what);
 }
 
-/// A pool that is new to this host gets everything that the agent said so far.
+/// A pool that is new to this host gets everything that the agent said so far; one that it belongs
+/// to no more hears that the host is gone, which is what becomes of a revoked host.
 void node_link_state::meet_pools() {
-  if (!inventory_)
+  auto mine = my_pools();
+  for (const auto& id : std::exchange(met_, {})) {
+    if (std::ranges::find(mine, id) == mine.end())
+      leave(id);
+    else
+      met_.insert(id);
+  }
+  if (!inventory_ || !connected_)
     return;
-  for (const auto& id : my_pools()) {
+  for (const auto& id : mine) {
     if (!met_.insert(id).second)
       continue;
     const auto& pool = pools_.pools.at(id);

@@ -58,6 +58,9 @@ private:
   void report_host(const pool_actor& to) const;
   void tell_pools(const pool::event& what);
   void meet_pools();
+  void leave(const pool_id& id);
+  void note_stack();
+  void want_artifacts();
   void record(
     ledger::payload what, const std::string& why, ledger::trust believed = ledger::trust::verified
   );

@@ -85,6 +85,7 @@ struct node::whole {
   bool is_bound = false;
   std::atomic<bool> is_ready = false;
 
+  result<void, problem> start();
   result<void, problem> open_ledger();
   result<void, problem> start_ingress();
   void spawn_actors();
@@ -96,6 +97,7 @@ struct node::whole {
   void on_view(const store::view_ptr& view);
   http::ingress_hooks hooks();
   void stop();
+  void end_actors();
 };
 
 // -- starting
@@ -231,7 +233,13 @@ result<void, problem> node::whole::start_hub() {
       [supervisor](const host_id& host, fabric::down_reason why) {
         caf::anon_send(supervisor, agent_down{host, std::string{fabric::name(why)}});
       },
-    .join = [this](const fabric::join_request& request) { answer_join(*engine, *hub, request); },
+    .join =
+      [this](const fabric::join_request& request) {
+        // Not before all is tied together, and not while it is being taken down.
+        std::scoped_lock lock{bound_mutex};
+        if (is_bound)
+          answer_join(*engine, *hub, request);
+      },
   };
   options.listen = text_of(how.agents);
   auto started = fabric::hub::start(options, events);
@@ -307,39 +315,44 @@ void node::whole::on_view(const store::view_ptr& view) {
     hub->replace_allow_list(allow_list_of(*tables, wall_now()));
 }
 
+result<void, problem> node::whole::start() {
+  if (how.standalone)
+    before = read_endpoints(how.data);
+  if (auto done = open_ledger(); !done)
+    return done;
+  spawn_actors();
+  if (auto done = start_ingress(); !done)
+    return done;
+  spawn_workers();
+  fill_parts();
+  if (auto done = start_hub(); !done)
+    return done;
+  {
+    std::scoped_lock lock{bound_mutex};
+    is_bound = true;
+  }
+  on_view(engine->current());
+  if (auto done = start_listeners(); !done)
+    return done;
+  if (how.standalone)
+    if (auto done = start_standalone(); !done)
+      return done;
+  is_ready = true;
+  log::info(
+    "ready", {{"ingress", parts.base_url}, {"agents", hub->address()}, {"data", how.data.string()}}
+  );
+  return {};
+}
+
 result<std::unique_ptr<node>, problem> node::start(settings how) {
   // A client that leaves in the middle of a write is no reason to end; children reap themselves.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGCHLD, SIG_IGN);
-  auto all = std::make_unique<whole>(std::move(how));
-  auto& w = *all;
-  if (w.how.standalone)
-    w.before = read_endpoints(w.how.data);
-  if (auto done = w.open_ledger(); !done)
+  // From here on its end is `stop`, even when it did not start whole: actors end when told to.
+  std::unique_ptr<node> made{new node{std::make_unique<whole>(std::move(how))}};
+  if (auto done = made->whole_->start(); !done)
     return unexpected{done.error()};
-  w.spawn_actors();
-  if (auto done = w.start_ingress(); !done)
-    return unexpected{done.error()};
-  w.spawn_workers();
-  w.fill_parts();
-  if (auto done = w.start_hub(); !done)
-    return unexpected{done.error()};
-  {
-    std::scoped_lock lock{w.bound_mutex};
-    w.is_bound = true;
-  }
-  w.on_view(w.engine->current());
-  if (auto done = w.start_listeners(); !done)
-    return unexpected{done.error()};
-  if (w.how.standalone)
-    if (auto done = w.start_standalone(); !done)
-      return unexpected{done.error()};
-  w.is_ready = true;
-  log::info(
-    "ready",
-    {{"ingress", w.parts.base_url}, {"agents", w.hub->address()}, {"data", w.how.data.string()}}
-  );
-  return std::unique_ptr<node>{new node{std::move(all)}};
+  return made;
 }
 
 void node::whole::spawn_workers() {
@@ -418,30 +431,35 @@ void node::whole::stop() {
   monitor.reset();
   if (ingress)
     ingress->stop(limits::drain);
-  errands.reset();
   {
     std::scoped_lock lock{bound_mutex};
     is_bound = false;
   }
-  hub.reset();
-  if (actors) {
-    auto end = [&](auto& who) {
-      if (who)
-        caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
-      who = nullptr;
-    };
-    end(parts.supervisor);
-    end(parts.jobs);
-    end(dispatcher);
-    end(parts.mover);
-    end(parts.evaluator);
-    end(parts.router);
-    end(parts.ledger);
-    actors->await_all_actors_done();
-    actors.reset();
-  }
-  ingress.reset();
+  // Actors call errands, hub and engine until they have ended; the engine's last answers call the
+  // hub.
+  if (actors)
+    end_actors();
+  errands.reset();
   engine.reset();
+  hub.reset();
+  ingress.reset();
+  actors.reset();
+}
+
+void node::whole::end_actors() {
+  auto end = [](auto& who) {
+    if (who)
+      caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
+    who = nullptr;
+  };
+  end(parts.supervisor);
+  end(parts.jobs);
+  end(dispatcher);
+  end(parts.mover);
+  end(parts.evaluator);
+  end(parts.router);
+  end(parts.ledger);
+  actors->await_all_actors_done();
 }
 
 node::node(std::unique_ptr<whole> all) : whole_{std::move(all)} {}

@@ -22,6 +22,22 @@ result<T, problem> wait_for(std::future<result<T, problem>> answer) {
 
 } // namespace
 
+std::vector<result<store::receipt, problem>>
+propose_all(store::ledger_engine& engine, const std::vector<ledger::record>& records) {
+  std::vector<std::future<store::answer>> waiting;
+  for (const auto& record : records) {
+    auto promise = std::make_shared<std::promise<store::answer>>();
+    waiting.push_back(promise->get_future());
+    engine.propose({wire::encode_proposal(record)}, [promise](store::answer answer) {
+      promise->set_value(std::move(answer));
+    });
+  }
+  std::vector<result<store::receipt, problem>> answers;
+  for (auto& one : waiting)
+    answers.push_back(wait_for(std::move(one)));
+  return answers;
+}
+
 result<store::receipt, problem>
 propose_now(store::ledger_engine& engine, const ledger::record& what) {
   auto promise = std::make_shared<std::promise<store::answer>>();

@@ -8,6 +8,7 @@
 #include "src/store/ledger_engine.hpp"
 
 #include <memory>
+#include <vector>
 
 namespace assay::app {
 
@@ -15,6 +16,11 @@ namespace assay::app {
 /// then unknown, and the same record id may be proposed again.
 result<store::receipt, problem>
 propose_now(store::ledger_engine& engine, const ledger::record& what);
+
+/// The same for several, handed over at once so that they share a commit; one answer each, in
+/// order.
+std::vector<result<store::receipt, problem>>
+propose_all(store::ledger_engine& engine, const std::vector<ledger::record>& records);
 
 /// Tables that contain everything that was answered before this call, and their seq.
 struct read_tables {

@@ -1,5 +1,8 @@
 #include "src/cli/commands.hpp"
 
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -95,6 +98,19 @@ result<files, problem> collect(const std::vector<std::string>& paths) {
   return all;
 }
 
+/// A word that no command line has: exit code 2, like every other usage error.
+int misused(const problem& p) {
+  complain(p);
+  return 2;
+}
+
+/// JSON holds UTF-8 alone; the parser knows its rules.
+bool is_utf8(const std::string& text) {
+  boost::system::error_code bad;
+  json::parse(json::serialize(json::string{text}), bad);
+  return !bad;
+}
+
 void print_changes(const json::object& answer, bool dry_run) {
   std::size_t changed = 0;
   for (const auto& one : answer.at("changes").as_array()) {
@@ -174,6 +190,14 @@ int apply(const context& c, const apply_options& options) {
     return complain(sources.error());
   json::array all;
   for (const auto& [name, text] : *sources)
+    if (!is_utf8(text))
+      return complain(
+        {problem_kind::invalid,
+         "is not UTF-8 text",
+         name,
+         "declarations are UTF-8; convert the file"}
+      );
+  for (const auto& [name, text] : *sources)
     all.push_back(json::object{{"name", name}, {"text", text}});
   auto answer = c.server.post("apply", {{"files", std::move(all)}, {"dry_run", options.dry_run}});
   if (!answer)
@@ -191,7 +215,7 @@ int apply(const context& c, const apply_options& options) {
 int get(const context& c, const std::string& kind) {
   auto path = kind_path(kind);
   if (!path)
-    return complain(path.error());
+    return misused(path.error());
   auto answer = c.server.get(*path);
   if (!answer)
     return complain(answer.error());
@@ -202,7 +226,7 @@ int get(const context& c, const std::string& kind) {
 int describe(const context& c, const std::string& kind, const std::string& name) {
   auto path = kind_path(kind);
   if (!path)
-    return complain(path.error());
+    return misused(path.error());
   auto answer = c.server.get(*path + "/" + segment(name));
   if (!answer)
     return complain(answer.error());
@@ -225,7 +249,7 @@ int remove(
 ) {
   auto path = kind_path(kind);
   if (!path)
-    return complain(path.error());
+    return misused(path.error());
   auto answer = c.server.remove(*path + "/" + segment(name) + "?reason=" + segment(reason));
   if (!answer)
     return complain(answer.error());

@@ -158,9 +158,9 @@ void add_moves(CLI::App& app, chosen& o) {
   );
   waive_word->add_option("implementation", o.name)->required();
   waive_word->add_option("--gate", o.gates, "Gate number; repeat it for more")->required();
+  waive_word->add_option("--reason", o.reason, "Why; it is kept in the ledger")->required();
   waive_word->add_option("--hours", o.hours, "How long it holds (24 at most)")
     ->check(CLI::Range(1, 24));
-  takes_reason(waive_word, o);
   does(waive_word, o, [](const context& c, const chosen& o) {
     return waive(c, o.name, o.gates, o.hours, o.reason);
   });

@@ -45,18 +45,22 @@ std::size_t total(const std::vector<std::size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + gap * (widths.size() - 1);
 }
 
+/// The first column is what people type again: it is cut only when nothing else is left to cut.
 void shrink(std::vector<std::size_t>& widths, const row& head, std::size_t columns) {
-  while (total(widths) > columns) {
+  for (std::size_t first = 1; total(widths) > columns;) {
     auto widest = widths.end();
-    for (auto it = widths.begin(); it != widths.end(); ++it) {
+    for (auto it = widths.begin() + static_cast<std::ptrdiff_t>(first); it < widths.end(); ++it) {
       auto index = static_cast<std::size_t>(it - widths.begin());
       auto floor = std::max(narrowest, index < head.size() ? width(head[index]) : 0);
       if (*it > floor && (widest == widths.end() || *it > *widest))
         widest = it;
     }
-    if (widest == widths.end())
+    if (widest == widths.end() && first == 0)
       return;
-    --*widest;
+    if (widest == widths.end())
+      first = 0;
+    else
+      --*widest;
   }
 }
 

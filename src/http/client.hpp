@@ -4,7 +4,7 @@
 //
 // One call is one exchange on one connection, with a limit for each of its phases. The call blocks
 // its thread; it never retries, follows no redirect and reads no proxy from the environment. It is
-// not the relay: applications' traffic goes through src/http/relay.hpp.
+// not the relay: applications' traffic goes through src/http/exchange.hpp.
 
 #include "src/base/result.hpp"
 

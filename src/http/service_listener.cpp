@@ -9,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -32,6 +33,7 @@ namespace bhttp = boost::beast::http;
 using asio::ip::tcp;
 using unix_stream = asio::local::stream_protocol;
 
+constexpr std::chrono::milliseconds accept_pause{100};
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 using wire_request = bhttp::request_parser<bhttp::string_body>;
@@ -182,7 +184,11 @@ private:
       auto [why, socket] = co_await acceptor->async_accept(as_result);
       if (why == asio::error::operation_aborted)
         co_return;
-      // Out of descriptors or a client that left already: the next accept may succeed.
+      // Out of descriptors: without a pause this would ask for ever and get the same answer.
+      if (why && why != asio::error::connection_aborted) {
+        asio::steady_timer pause{context_, accept_pause};
+        co_await pause.async_wait(as_result);
+      }
       if (why || open_.load() >= options_.connections)
         continue;
       open_.fetch_add(1);

@@ -122,6 +122,10 @@ ruling change(change_set& c, const key_revoked& p) {
     return refuse("not_found", "no secret was issued for key " + quoted(p.key.value));
   if (row->revoked)
     return refuse("unchanged", "the key " + quoted(p.key.value) + " is revoked already");
+  if (row->issued.internal)
+    return refuse(
+      "internal_key", "the key " + quoted(p.key.value) + " is assayd's own and cannot be revoked"
+    );
   auto next = *row;
   next.revoked = true;
   next.seq = c.seq;
@@ -137,6 +141,15 @@ ruling change(change_set& c, const identity_added& p) {
   if (!p.token.empty()) {
     if (auto why = bad_token(c, p))
       return why;
+    // Whoever holds a token may join under a name of its own, never under one that somebody has.
+    auto* taken = find(c.tables.identities, p.name);
+    if (taken && !taken->revoked && taken->identity.curve_public != p.curve_public)
+      return refuse(
+        "name_taken",
+        "the name " + quoted(p.name)
+          + " belongs to another key; join under another name, or revoke "
+            "that host first"
+      );
     auto used = *find(c.tables.tokens, p.token);
     used.used_by = p.name;
     used.seq = c.seq;

@@ -130,7 +130,7 @@ eval_run run_of(const evaluation& e, const evaluation_outcome& out, run_stage st
     .blobs = {out.evidence},
     .started_at = out.started_at,
     .ended_at = out.ended_at,
-    .detail = {},
+    .detail = out.why_aborted,
   };
 }
 

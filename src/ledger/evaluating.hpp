@@ -57,6 +57,7 @@ struct evaluation_outcome {
   std::vector<qualification::check_result> checks;
   digest evidence;
   bool aborted = false; ///< Stopped before its end: no verdict is recorded, only that it ran.
+  std::string why_aborted;
   wall_ms started_at, ended_at;
 };
 

@@ -109,9 +109,18 @@ intent intend(
   const ledger::tables& t
 ) {
   std::vector<catalog::declaration> changed;
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (changes[i].what != catalog::change_kind::unchanged)
+  std::vector<key_id> lacking; // Keys without a secret: new ones, and those whose apply was cut.
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto is_changed = changes[i].what != catalog::change_kind::unchanged;
+    if (const auto* key = std::get_if<catalog::key>(&wanted[i])) {
+      const auto* row = ledger::find(t.keys, key->name);
+      // A revoked key comes back only when somebody declares it anew.
+      if (!row || (row->revoked && changes[i].what == catalog::change_kind::added))
+        lacking.push_back(key->name);
+    }
+    if (is_changed)
       changed.push_back(std::move(wanted[i]));
+  }
   std::ranges::stable_sort(changed, {}, rank);
   intent made;
   auto add = [&](ledger::payload what) {
@@ -119,14 +128,11 @@ intent intend(
       ledger::make_record(std::move(what), c.author, {"apply", "declared by a file"})
     );
   };
-  for (auto& one : changed) {
-    const auto* key = std::get_if<catalog::key>(&one);
-    auto name = key ? std::optional{key->name} : std::nullopt;
+  for (auto& one : changed)
     add(ledger::declared{std::move(one)});
-    if (!name || ledger::find(t.keys, *name))
-      continue;
-    made.new_keys.emplace_back(name->value, new_key_secret());
-    add(ledger::key_issued{.key = *name, .secret = sha256(made.new_keys.back().second)});
+  for (const auto& name : lacking) {
+    made.new_keys.emplace_back(name.value, new_key_secret());
+    add(ledger::key_issued{.key = name, .secret = sha256(made.new_keys.back().second)});
   }
   return made;
 }
@@ -137,8 +143,8 @@ public:
 };
 
 /// Tries all records on a copy of the tables: an apply is refused whole or taken whole.
-std::vector<problem> rehearse(const ledger::tables& t, const std::vector<ledger::record>& records) {
-  auto copy = t;
+std::vector<problem> rehearse(ledger::tables& copy, const std::vector<ledger::record>& records) {
+  const auto& t = copy;
   ledger::batch batch{
     .term = t.head.applied_term, .stamped_at = wall_now(), .proposer = "rehearsal", .entries = {}};
   batch.stamped_at = std::max(batch.stamped_at, t.head.stamped_at);
@@ -189,8 +195,8 @@ json::array missing_json(const ledger::tables& t, const declarations& wanted) {
 /// All at once, so that they share one commit; a refusal here means that somebody changed something
 /// meanwhile.
 result<void, problem> put_all(const call& c, const std::vector<ledger::record>& records) {
-  for (const auto& record : records)
-    if (auto done = propose_now(*c.parts.engine, record); !done) {
+  for (const auto& done : propose_all(*c.parts.engine, records))
+    if (!done) {
       auto why = done.error();
       why.next = "apply again: what is on record already is left alone; " + why.next;
       return unexpected{why};
@@ -216,27 +222,29 @@ answer apply(const call& c) {
   auto wanted = catalog::declarations_of(*parsed);
   auto changes = catalog::diff(wanted, current_of(*read->tables));
   auto made = intend(c, wanted, changes, *read->tables);
-  if (auto refused = rehearse(*read->tables, made.records); !refused.empty())
+  auto rehearsed = *read->tables;
+  if (auto refused = rehearse(rehearsed, made.records); !refused.empty())
     return unexpected{join(refused)};
   auto is_dry = dry && dry->is_bool() && dry->get_bool();
+  // A standalone keeps its try-out key in a file of its own, for `assay env`; first, so that no
+  // crash loses it.
+  for (const auto& [name, secret] : made.new_keys)
+    if (!is_dry && c.parts.settings.standalone && name == tryout_key_name)
+      if (auto written = write_env(c.parts.data, c.parts.base_url, secret); !written)
+        return unexpected{written.error()};
   if (!is_dry)
     if (auto done = put_all(c, made.records); !done)
       return unexpected{done.error()};
   auto after = is_dry ? std::move(read) : read_now(*c.parts.engine);
   if (!after)
     return unexpected{after.error()};
-  // A standalone keeps its try-out key in a file of its own, for `assay env`.
-  for (const auto& [name, secret] : made.new_keys)
-    if (!is_dry && c.parts.settings.standalone && name == tryout_key_name)
-      if (auto written = write_env(c.parts.data, c.parts.base_url, secret); !written)
-        return unexpected{written.error()};
   json::array keys;
   if (!is_dry)
     for (const auto& [name, secret] : made.new_keys)
       keys.push_back(json::object{{"name", name}, {"secret", secret}});
   json::object document{
     {"changes", to_json(changes)},
-    {"missing", missing_json(*after->tables, wanted)},
+    {"missing", missing_json(is_dry ? rehearsed : *after->tables, wanted)},
     {"keys", std::move(keys)},
     {"seq", after->seq},
     {"freshness", "linearizable"}};

@@ -56,6 +56,12 @@ answer host_token(const call& c) {
   auto pool = text_at(c.body, "pool", false);
   if (!name || !pool)
     return unexpected{!name ? name.error() : pool.error()};
+  if (!name->empty() && !catalog::is_name(*name))
+    return unexpected{problem{
+      problem_kind::invalid,
+      "'" + *name + "' is no name",
+      "name",
+      "letters, digits, dots, dashes and underscores, at most 64"}};
   auto token = fabric::new_join_token(c.parts.hub->address(), c.parts.hub_key);
   auto secret = fabric::to_text(token.keys.shared);
   auto expires =

@@ -101,7 +101,9 @@ answer waive(const call& c) {
   if (!hours)
     return unexpected{hours.error()};
   if (*hours < 1 || *hours > 24)
-    return invalid("hours", std::to_string(*hours) + " is not from 1 to 24", "a waiver ends within a day");
+    return invalid(
+      "hours", std::to_string(*hours) + " is not from 1 to 24", "a waiver ends within a day"
+    );
   const auto* gates = c.body.if_contains("gates");
   if (!gates || !gates->is_array())
     return invalid("gates", "is not a list", "give gate numbers, for example [4, 5]");

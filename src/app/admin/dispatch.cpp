@@ -1,10 +1,11 @@
 #include "src/app/admin/admin.hpp"
 #include "src/base/log.hpp"
 
-#include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <pwd.h>
+
+#include <array>
 
 namespace assay::app::admin {
 
@@ -183,9 +184,12 @@ text_at(const json::object& from, std::string_view key, bool required) {
     return std::string{};
   if (value && value->is_string() && (!required || !value->get_string().empty()))
     return std::string{value->get_string()};
+  auto is_empty = value && value->is_string();
   return unexpected{problem{
     problem_kind::invalid,
-    value ? "is not a text" : "is missing",
+    is_empty ? "is empty"
+    : value  ? "is not a text"
+             : "is missing",
     std::string{key},
     "give a JSON string"}};
 }

@@ -57,6 +57,29 @@ problem missed(http::ingress_server::decision_miss why, const std::string& id) {
   return {problem_kind::not_found, what, {}, "x-assay-decision of a recent answer names one"};
 }
 
+std::string name_at(const std::vector<std::string>& names, std::uint32_t index) {
+  return index < names.size() ? names[index] : std::string{};
+}
+
+/// The ring holds what was decided, not every gate of every implementation: those are asked again.
+std::optional<routing::explanation>
+as_things_are_now(const call& c, const routing::decision_ring::entry& entry) {
+  const auto& trace = entry.trace;
+  explain_question question{
+    .model = name_at(entry.names->models, trace.model),
+    .key = name_at(entry.names->keys, trace.key),
+    .shape = {}};
+  question.shape.task = trace.task;
+  question.shape.input = {trace.input_least, trace.input_most};
+  if (trace.output_tokens > 0)
+    question.shape.output_tokens = trace.output_tokens;
+  question.shape.stream = trace.stream;
+  auto got = ask<explain_answer>(*c.parts.actors, c.parts.router, std::move(question));
+  if (!got || !got->what)
+    return {};
+  return *got->what;
+}
+
 } // namespace
 
 answer explain(const call& c) {
@@ -68,6 +91,10 @@ answer explain(const call& c) {
     return unexpected{!model ? model.error() : key.error()};
   if (!input || !output)
     return unexpected{!input ? input.error() : output.error()};
+  constexpr std::int64_t tokens_most = 0xffff'ffff;
+  if (*input > tokens_most || *output > tokens_most)
+    return unexpected{
+      problem{problem_kind::invalid, "no request has so many tokens", "input_tokens", {}}};
   const auto* stream = c.body.if_contains("stream");
   explain_question question{.model = *model, .key = *key, .shape = {}};
   auto tokens = static_cast<std::uint32_t>(*input);
@@ -107,10 +134,19 @@ answer decision(const call& c) {
   auto entry = future.get();
   if (!entry)
     return unexpected{missed(entry.error(), c.path[1])};
+  auto lines = lines_of(routing::to_lines(*entry));
+  auto implementations = json::array{};
+  if (auto now = as_things_are_now(c, *entry)) {
+    lines.emplace_back("");
+    lines.emplace_back("the same request, as things are now:");
+    for (const auto& line : routing::to_lines(*now))
+      lines.emplace_back(line);
+    implementations = implementations_of(*now);
+  }
   return reply{
     {{"decision", pairs_of(routing::to_pairs(*entry))},
-     {"implementations", json::array{}},
-     {"lines", lines_of(routing::to_lines(*entry))}},
+     {"implementations", std::move(implementations)},
+     {"lines", std::move(lines)}},
     {},
     {}};
 }

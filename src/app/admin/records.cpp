@@ -154,6 +154,19 @@ public:
     }
   }
 
+  /// What the batches add up to must be what the tables say: else the tail is missing. Records that
+  /// came after the tables were read are no reason to complain.
+  void compare_head(const ledger::head_row& expected) {
+    const auto& head = auditor_.state().head;
+    if (found_.empty() && head.seq < expected.seq)
+      found_.push_back(
+        "the records end at " + std::to_string(head.seq) + ", the tables are at "
+        + std::to_string(expected.seq)
+      );
+    if (found_.empty() && head.seq == expected.seq && head.chain != expected.chain)
+      found_.push_back("the chain ends otherwise than the tables say");
+  }
+
   const std::vector<std::string>& found() const { return found_; }
   const ledger::auditor& auditor() const { return auditor_; }
 
@@ -274,6 +287,7 @@ answer ledger_verify(const call& c) {
   verification check{c.parts};
   if (auto done = check.run(*read->tables); !done)
     return unexpected{done.error()};
+  check.compare_head(read->tables->head);
   if (!check.found().empty())
     return unexpected{problem{
       problem_kind::refused,
