@@ -13,10 +13,6 @@ namespace {
 /// Room behind a request in which the next one's first bytes, or the client's end, are awaited.
 constexpr std::size_t ahead_bytes = 4'096;
 
-steady_time now() {
-  return std::chrono::steady_clock::now();
-}
-
 } // namespace
 
 connection::connection(lane& owner, tcp_socket socket, std::string peer)

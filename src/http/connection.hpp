@@ -17,6 +17,10 @@
 
 namespace assay::http {
 
+inline steady_time now() {
+  return std::chrono::steady_clock::now();
+}
+
 /// What the connection waits for; each has its own limit.
 enum class wait : std::uint8_t {
   request,    ///< The first byte of the next request.

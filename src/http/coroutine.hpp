@@ -6,6 +6,7 @@
 // task ends the process.
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -17,7 +18,14 @@ class task;
 
 namespace detail {
 
+/// Memory of frames, kept per thread: a request starts a dozen of them.
+void* take_frame(std::size_t size);
+void give_frame(void* frame, std::size_t size) noexcept;
+
 struct promise_base {
+  static void* operator new(std::size_t size) { return take_frame(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept { give_frame(frame, size); }
+
   struct final_awaiter {
     bool await_ready() const noexcept { return false; }
     template <class Promise>

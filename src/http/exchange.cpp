@@ -57,12 +57,19 @@ task<bool> exchange::run() {
   co_return stays;
 }
 
+/// Nothing is sent again from here on: a stream does not keep its request's body.
+void exchange::drop_body() {
+  large_.reset();
+  budget_.release();
+}
+
 bool exchange::keeps() const {
   return head().keep_alive && body_taken_ && !client_.draining() && !client_.gone();
 }
 
 task<bool> exchange::refuse() {
   drop_link();
+  drop_body();
   decision_.reservation.release();
   if (client_.gone()) {
     finish(routing::ending::client_gone, 499);

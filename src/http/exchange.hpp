@@ -84,6 +84,7 @@ private:
   answer_terms terms(body_framing framing, std::uint64_t length);
   void note_facts();
 
+  void drop_body();
   task<bool> refuse();
   task<bool> answer_models(const door_choice& choice);
   void finish(routing::ending how, int status);

@@ -10,10 +10,6 @@ using contract::failure;
 
 namespace {
 
-steady_time now() {
-  return std::chrono::steady_clock::now();
-}
-
 struct chunk_line {
   explicit chunk_line(std::size_t bytes) {
     auto end = std::to_chars(text, text + 16, bytes, 16).ptr;
@@ -43,6 +39,7 @@ answer_terms exchange::terms(body_framing framing, std::uint64_t length) {
 }
 
 task<bool> exchange::answer() {
+  drop_body();
   bool stays = false;
   if (whole_)
     stays = co_await answer_collected();

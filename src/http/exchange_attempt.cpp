@@ -9,14 +9,6 @@ namespace assay::http {
 
 using contract::failure;
 
-namespace {
-
-steady_time now() {
-  return std::chrono::steady_clock::now();
-}
-
-} // namespace
-
 /// True: there is a replica's answer to relay. False: `refusal_` says why not, or the client is
 /// gone.
 task<bool> exchange::ask_replicas() {
@@ -87,8 +79,9 @@ task<attempt_end> exchange::attempt(bool fresh) {
   // What fits is read whole before anything leaves: if the replica dies in it, the client still
   // gets a proper error, and another endpoint may be asked instead of passing a refusal on.
   const auto& got = response_.head();
+  auto json = is_json(find_field(response_text_, got, field_kind::content_type));
   auto fits =
-    got.framing == body_framing::none
+    got.framing == body_framing::none || (got.framing == body_framing::chunked && json)
     || (got.framing == body_framing::sized && got.content_length <= limits::upstream_buffer_bytes);
   if (fits || got.status >= 400)
     end = co_await collect_body(limits::error_body_bytes);

@@ -6,14 +6,6 @@ namespace assay::http {
 
 using contract::failure;
 
-namespace {
-
-steady_time now() {
-  return std::chrono::steady_clock::now();
-}
-
-} // namespace
-
 routing::query exchange::query() const {
   routing::query q{
     .model = scan_.model,

@@ -167,6 +167,8 @@ void lane::arm_wheel() {
 void lane::report(routing::outcome o) {
   if (!common_->hooks.on_outcomes)
     return;
+  if (outcomes_.empty())
+    outcomes_.reserve(limits::outcome_batch);
   outcomes_.push_back(std::move(o));
   if (outcomes_.size() >= limits::outcome_batch)
     flush_outcomes();

@@ -1,43 +1,17 @@
 #include "src/http/scan.hpp"
 
-#include "src/base/limits.hpp"
-
-#include <simdjson.h>
+#include "src/http/chat_scan.hpp"
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 namespace assay::http {
 
+namespace detail {
+
 namespace {
 
-namespace json = simdjson::ondemand;
-
-/// What a chat template may add around the caller's words: per message, and once. With it and one
-/// token per byte the upper estimate holds for every byte-level tokenizer.
-constexpr std::uint64_t template_tokens_per_message = 16;
-constexpr std::uint64_t template_tokens = 64;
-/// The longest run of bytes that the known vocabularies hold as one token (a run of spaces).
-constexpr std::uint64_t longest_token_bytes = 128;
 constexpr std::size_t model_bytes = 256;
-constexpr std::uint64_t unlimited = std::numeric_limits<std::uint32_t>::max();
-
-enum class key : std::uint8_t {
-  model,
-  messages,
-  stream,
-  stream_options,
-  max_tokens,
-  max_completion_tokens,
-  choices,
-  user,
-  prompt_cache_key,
-  tools,
-  functions,
-  response_format,
-  logprobs,
-};
 
 constexpr std::array<std::string_view, 13> key_names{
   "model",
@@ -62,17 +36,6 @@ std::optional<key> find_key(std::string_view name) {
   return static_cast<key>(found - key_names.begin());
 }
 
-/// A string's or number's own bytes: the parser's token runs on over white space.
-std::string_view token_of(json::value& v) {
-  auto token = v.raw_json_token();
-  while (
-    !token.empty()
-    && (token.back() == ' ' || token.back() == '\t' || token.back() == '\n' || token.back() == '\r')
-  )
-    token.remove_suffix(1);
-  return token;
-}
-
 std::uint64_t affinity_of(std::string_view text) {
   std::uint64_t hash = 14695981039346656037u; // FNV-1a
   for (auto c : text)
@@ -80,47 +43,7 @@ std::uint64_t affinity_of(std::string_view text) {
   return hash == 0 ? 1 : hash;
 }
 
-/// One pass over one body. Each step returns false once a refusal is written.
-class chat_scan {
-public:
-  chat_scan(std::string_view body, json::document& document) : body_{body}, document_{document} {}
-
-  result<scanned_body, scan_refusal> run();
-
-private:
-  bool refuse(std::string message, std::string_view param = {});
-  bool refuse_json(simdjson::error_code why);
-  bool take(std::string_view name, json::value v);
-  bool take_known(key k, std::string_view name, json::value v);
-  bool take_model(json::value v);
-  bool take_bool(std::string_view name, json::value v, bool& into);
-  bool take_count(std::string_view name, json::value v, std::uint32_t least);
-  bool take_affinity(std::string_view name, json::value v);
-  bool take_messages(json::value v);
-  bool take_stream_options(json::value v);
-  bool take_response_format(json::value v);
-  bool take_tools(json::value v);
-
-  template <class Field>
-  bool each_field(json::value v, std::size_t depth, Field field);
-  bool walk(json::value v, std::size_t depth);
-  bool walk_prompt(json::value v, std::size_t depth, std::string_view name);
-  bool is_null(json::value v);
-  std::size_t measure(const char* from);
-  void feature(std::string_view name);
-  void estimate();
-
-  std::string_view body_;
-  json::document& document_;
-  scanned_body found_;
-  scan_refusal refusal_;
-  std::uint32_t seen_ = 0;
-  std::uint32_t count_ = 0;
-  std::uint64_t messages_ = 0;
-  std::uint64_t text_bytes_ = 0;  ///< Surely no more than the decoded text has.
-  std::uint64_t extra_bytes_ = 0; ///< Tools and schemas, which templates print too.
-  bool media_ = false;
-};
+} // namespace
 
 bool chat_scan::refuse(std::string message, std::string_view param) {
   refusal_ = {contract::failure::invalid_request, std::move(message), std::string{param}};
@@ -279,16 +202,6 @@ bool chat_scan::take_affinity(std::string_view name, json::value v) {
   return true;
 }
 
-bool chat_scan::take_messages(json::value v) {
-  auto token = v.raw_json_token();
-  auto at = static_cast<std::size_t>(token.data() - body_.data());
-  if (!walk_prompt(v, 2, {}))
-    return false;
-  found_.prompt_at = at;
-  found_.prompt_size = measure(token.data());
-  return true;
-}
-
 bool chat_scan::take_stream_options(json::value v) {
   if (is_null(v))
     return true;
@@ -337,125 +250,10 @@ bool chat_scan::take_tools(json::value v) {
   return true;
 }
 
-/// Bytes from `from` to the end of the value that was just read.
-std::size_t chat_scan::measure(const char* from) {
-  const char* here = nullptr;
-  if (document_.current_location().get(here))
-    here = body_.data() + body_.size();
-  while (here > from && here[-1] != ']' && here[-1] != '}' && here[-1] != '"')
-    --here;
-  return static_cast<std::size_t>(here - from);
-}
-
-template <class Field>
-bool chat_scan::each_field(json::value v, std::size_t depth, Field take_field) {
-  json::object object;
-  if (depth > limits::json_depth)
-    return refuse_json(simdjson::DEPTH_ERROR);
-  if (auto error = v.get_object().get(object); error)
-    return error == simdjson::INCORRECT_TYPE ? walk(v, depth) : refuse_json(error);
-  for (auto entry : object) {
-    json::field field;
-    std::string_view name;
-    auto error = std::move(entry).get(field);
-    if (!error)
-      error = field.unescaped_key().get(name);
-    if (error)
-      return refuse_json(error);
-    if (!take_field(name, field.value()))
-      return false;
-  }
-  return true;
-}
-
-/// Visits everything, so that depth and structure are known to be sound; `depth` is the level that
-/// the value would open.
-bool chat_scan::walk(json::value v, std::size_t depth) {
-  json::json_type type;
-  if (auto error = v.type().get(type); error)
-    return refuse_json(error);
-  if (type == json::json_type::object)
-    return each_field(v, depth, [this, depth](std::string_view, json::value field) {
-      return walk(field, depth + 1);
-    });
-  if (type != json::json_type::array)
-    return true;
-  if (depth > limits::json_depth)
-    return refuse_json(simdjson::DEPTH_ERROR);
-  json::array list;
-  if (auto error = v.get_array().get(list); error)
-    return refuse_json(error);
-  for (auto entry : list) {
-    json::value element;
-    if (auto error = std::move(entry).get(element); error)
-      return refuse_json(error);
-    if (!walk(element, depth + 1))
-      return false;
-  }
-  return true;
-}
-
-bool chat_scan::walk_prompt(json::value v, std::size_t depth, std::string_view name) {
-  json::json_type type;
-  if (auto error = v.type().get(type); error)
-    return refuse_json(error);
-  if (type == json::json_type::string && (name == "content" || name == "text")) {
-    auto text = token_of(v);
-    auto size = std::max<std::size_t>(text.size(), 2) - 2;
-    // An escape is at most six bytes for one.
-    text_bytes_ += text.find('\\') == text.npos ? size : size / 6;
-    return true;
-  }
-  if (type == json::json_type::object)
-    return each_field(v, depth, [this, depth](std::string_view key, json::value field) {
-      auto image = key == "image_url" || key == "video_url";
-      auto audio = key == "input_audio" || key == "audio_url";
-      media_ |= image || audio || key == "file";
-      if (image || audio)
-        feature(image ? "images" : "audio");
-      auto name = key == "content" ? "content" : key == "text" ? "text" : "";
-      return walk_prompt(field, depth + 1, name);
-    });
-  if (type != json::json_type::array)
-    return true;
-  if (depth > limits::json_depth)
-    return refuse_json(simdjson::DEPTH_ERROR);
-  json::array list;
-  if (auto error = v.get_array().get(list); error)
-    return refuse_json(error);
-  for (auto entry : list) {
-    json::value element;
-    if (auto error = std::move(entry).get(element); error)
-      return refuse_json(error);
-    messages_ += depth == 2 ? 1 : 0;
-    if (!walk_prompt(element, depth + 1, name))
-      return false;
-  }
-  return true;
-}
-
-void chat_scan::feature(std::string_view name) {
-  auto& features = found_.shape.features;
-  if (std::find(features.begin(), features.end(), name) == features.end())
-    features.emplace_back(name);
-}
-
-void chat_scan::estimate() {
-  auto most =
-    found_.prompt_size + extra_bytes_ + messages_ * template_tokens_per_message + template_tokens;
-  auto& input = found_.shape.input;
-  input.most =
-    static_cast<std::uint32_t>(media_ ? unlimited : std::min<std::uint64_t>(most, unlimited));
-  input.least =
-    static_cast<std::uint32_t>(std::min<std::uint64_t>(text_bytes_ / longest_token_bytes, unlimited)
-    );
-  found_.shape.body_bytes = body_.size();
-}
-
-} // namespace
+} // namespace detail
 
 struct body_scanner::parser {
-  json::parser json;
+  simdjson::ondemand::parser json;
 };
 
 body_scanner::body_scanner() : parser_{std::make_unique<parser>()} {}
@@ -474,7 +272,7 @@ body_scanner::scan_chat(std::string_view body, std::size_t capacity) {
   if (text.empty())
     return unexpected{scan_refusal{
       contract::failure::invalid_request, "the body is empty; send a JSON object", {}}};
-  json::document document;
+  detail::json::document document;
   auto error = parser_->json.iterate(text.data(), text.size(), capacity - skipped).get(document);
   if (error) {
     auto message = error == simdjson::UTF8_ERROR
@@ -482,7 +280,7 @@ body_scanner::scan_chat(std::string_view body, std::size_t capacity) {
                      : std::string{"the body is not valid JSON: "} + simdjson::error_message(error);
     return unexpected{scan_refusal{contract::failure::invalid_request, message, {}}};
   }
-  auto found = chat_scan{body, document}.run();
+  auto found = detail::chat_scan{body, document}.run();
   if (body.size() > kept_bytes)
     parser_ = std::make_unique<parser>();
   return found;

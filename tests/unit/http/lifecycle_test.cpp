@@ -343,6 +343,7 @@ TEST_CASE("many clients on two threads are each answered with their own answer")
   ingress_fixture ingress{{{replica.port()}}};
   ingress.options.threads = 2;
   ingress.start();
+  auto snapshot = ingress.world.snapshot();
   std::atomic<int> wrong{0};
   std::vector<std::thread> clients;
   for (int c = 0; c < 8; ++c)
@@ -353,7 +354,7 @@ TEST_CASE("many clients on two threads are each answered with their own answer")
         client.send(chat_request(body));
         wrong += body_of(client.read_answer()) != body;
         if (i % 10 == 0)
-          ingress.server->post_snapshot(ingress.world.snapshot());
+          ingress.server->post_snapshot(snapshot);
       }
     });
   for (auto& t : clients)

@@ -1,0 +1,101 @@
+#pragma once
+// The pass behind src/http/scan.hpp, split over two sources: scan.cpp reads the keys that routing
+// knows, scan_prompt.cpp walks the rest and estimates. Only these two include it.
+
+#include "src/base/limits.hpp"
+#include "src/http/scan.hpp"
+
+#include <simdjson.h>
+
+#include <limits>
+#include <optional>
+
+namespace assay::http::detail {
+
+namespace json = simdjson::ondemand;
+
+inline constexpr std::uint64_t unlimited = std::numeric_limits<std::uint32_t>::max();
+
+enum class key : std::uint8_t {
+  model,
+  messages,
+  stream,
+  stream_options,
+  max_tokens,
+  max_completion_tokens,
+  choices,
+  user,
+  prompt_cache_key,
+  tools,
+  functions,
+  response_format,
+  logprobs,
+};
+
+/// A string's or number's own bytes: the parser's token runs on over white space.
+std::string_view token_of(json::value& v);
+
+/// One pass over one body. Each step returns false once a refusal is written.
+class chat_scan {
+public:
+  chat_scan(std::string_view body, json::document& document) : body_{body}, document_{document} {}
+
+  result<scanned_body, scan_refusal> run();
+
+private:
+  bool refuse(std::string message, std::string_view param = {});
+  bool refuse_json(simdjson::error_code why);
+  bool take(std::string_view name, json::value v);
+  bool take_known(key k, std::string_view name, json::value v);
+  bool take_model(json::value v);
+  bool take_bool(std::string_view name, json::value v, bool& into);
+  bool take_count(std::string_view name, json::value v, std::uint32_t least);
+  bool take_affinity(std::string_view name, json::value v);
+  bool take_messages(json::value v);
+  bool take_stream_options(json::value v);
+  bool take_response_format(json::value v);
+  bool take_tools(json::value v);
+
+  template <class Field>
+  bool each_field(json::value v, std::size_t depth, Field field);
+  bool walk(json::value v, std::size_t depth);
+  bool walk_prompt(json::value v, std::size_t depth, std::string_view name);
+  bool is_null(json::value v);
+  std::size_t measure(const char* from);
+  void feature(std::string_view name);
+  void estimate();
+
+  std::string_view body_;
+  json::document& document_;
+  scanned_body found_;
+  scan_refusal refusal_;
+  std::uint32_t seen_ = 0;
+  std::uint32_t count_ = 0;
+  std::uint64_t messages_ = 0;
+  std::uint64_t text_bytes_ = 0;  ///< Surely no more than the decoded text has.
+  std::uint64_t extra_bytes_ = 0; ///< Tools and schemas, which templates print too.
+  bool media_ = false;
+};
+
+template <class Field>
+bool chat_scan::each_field(json::value v, std::size_t depth, Field take_field) {
+  json::object object;
+  if (depth > limits::json_depth)
+    return refuse_json(simdjson::DEPTH_ERROR);
+  if (auto error = v.get_object().get(object); error)
+    return error == simdjson::INCORRECT_TYPE ? walk(v, depth) : refuse_json(error);
+  for (auto entry : object) {
+    json::field field;
+    std::string_view name;
+    auto error = std::move(entry).get(field);
+    if (!error)
+      error = field.unescaped_key().get(name);
+    if (error)
+      return refuse_json(error);
+    if (!take_field(name, field.value()))
+      return false;
+  }
+  return true;
+}
+
+} // namespace assay::http::detail
