@@ -1,0 +1,161 @@
+// Between the ledger's records of a move and what src/moves decides about it.
+
+#include "src/ledger/moving.hpp"
+#include "tests/unit/ledger/world.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay::ledger::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+const model_id m{"m"};
+
+struct moving_scene {
+  world w = world::site();
+  std::map<pool_id, std::shared_ptr<const pool::pool_view>> pools;
+  std::map<model_id, std::uint64_t> acknowledged;
+  std::map<move_id, moves::wish> wishes;
+
+  moving_world around() { return {pools, acknowledged, wishes, w.now}; }
+
+  void replica(const implementation_id& id, std::string_view stack, bool takes_traffic = true) {
+    pool::pool_view view{
+      .pool = {"cpu-a"},
+      .epoch = 1,
+      .hosts = {},
+      .replicas = {},
+      .implementations = {},
+      .queue = {}};
+    pool::replica_view one;
+    one.implementation = id;
+    one.takes_traffic = takes_traffic;
+    one.fingerprint = some_digest(stack);
+    view.replicas.push_back(one);
+    pools[{"cpu-a"}] = std::make_shared<const pool::pool_view>(std::move(view));
+  }
+
+  const move_row& proposed(const implementation_id& id) {
+    auto plan =
+      moves::plan_promotion(route_of(w.t, m), id, catalog::implementation_status::production);
+    REQUIRE(plan);
+    w.must(proposal_of(w.t, {"mv"}, *plan, "demo"));
+    return w.t.moves->at({"mv"});
+  }
+  std::vector<implementation_id> ready() {
+    return observe(w.t, w.t.moves->at({"mv"}), around()).ready;
+  }
+};
+
+} // namespace
+
+TEST_CASE("a plan comes back from the ledger as it went in") {
+  moving_scene s;
+  auto plan = *moves::plan_promotion(
+    route_of(s.w.t, m),
+    impl_a,
+    catalog::implementation_status::production,
+    {.share = {}, .hold = 5s, .bake = 90s, .guarded = true}
+  );
+  plan.inverse_of = move_id{"earlier"};
+  CHECK(plan_of(proposal_of(s.w.t, {"mv"}, plan, "")) == plan);
+  SECTION("when it cannot be undone, too") {
+    plan.inverse.reversible = false;
+    plan.inverse.irreversible_because = "the old weights are gone";
+    plan.inverse.shed_load = false;
+    CHECK(plan_of(proposal_of(s.w.t, {"mv"}, plan, "")) == plan);
+  }
+  SECTION("through the tables, too") {
+    plan.inverse_of = {};
+    s.w.must(proposal_of(s.w.t, {"mv"}, plan, ""));
+    CHECK(open_move_of(s.w.t.moves->at({"mv"})).plan == plan);
+  }
+}
+
+TEST_CASE("a model without a route has generation 0") {
+  moving_scene s;
+  CHECK(route_of(s.w.t, m) == moves::route{m, 0, {}});
+}
+
+TEST_CASE("only what is approved and qualified, or waived, may carry traffic") {
+  moving_scene s;
+  CHECK(usable_for(s.w.t, m, s.w.now).empty());
+  qualify(s.w, {"q"}, impl_a);
+  CHECK(usable_for(s.w.t, m, s.w.now) == std::vector{impl_a});
+  s.w.must(waiver{"w1", impl_b, {5}, {s.w.now.value + 60'000}, "demo"});
+  CHECK(usable_for(s.w.t, m, s.w.now) == std::vector{impl_a, impl_b});
+  CHECK(usable_for(s.w.t, m, {s.w.now.value + 60'000}) == std::vector{impl_a});
+}
+
+TEST_CASE("a replica makes its implementation ready only on a stack it is qualified for") {
+  moving_scene s;
+  qualify(s.w, {"q"}, impl_a);
+  s.proposed(impl_a);
+  CHECK(s.ready().empty());
+  s.replica(impl_a, "stack 2");
+  CHECK(s.ready().empty());
+  s.replica(impl_a, "stack 1", false);
+  CHECK(s.ready().empty());
+  s.replica(impl_a, "stack 1");
+  CHECK(s.ready() == std::vector{impl_a});
+}
+
+TEST_CASE("under a waiver of evaluation any stack will do") {
+  moving_scene s;
+  s.w.must(waiver{"w1", impl_a, {5}, {s.w.now.value + 60'000}, "demo"});
+  s.proposed(impl_a);
+  s.replica(impl_a, "stack 2");
+  CHECK(s.ready() == std::vector{impl_a});
+}
+
+TEST_CASE("an authorisation names the qualifications and waivers that it rests on") {
+  moving_scene s;
+  qualify(s.w, {"q"}, impl_a);
+  const auto& row = s.proposed(impl_a);
+  auto record = std::get<move_authorised>(
+    record_of(s.w.t, row, {moves::event::authorise, {}, 0, ""}, s.around())
+  );
+  CHECK(record.qualifications == std::vector<qualification_id>{{"q"}});
+  CHECK(record.waivers.empty());
+  s.w.must(record);
+}
+
+TEST_CASE("a wish and what the ingress runs are seen") {
+  moving_scene s;
+  qualify(s.w, {"q"}, impl_a);
+  const auto& row = s.proposed(impl_a);
+  auto before = observe(s.w.t, row, s.around());
+  CHECK(before.asked == moves::wish::none);
+  CHECK(before.acknowledged == 0);
+  s.wishes[{"mv"}] = moves::wish::abort;
+  s.acknowledged[m] = 4;
+  auto after = observe(s.w.t, row, s.around());
+  CHECK(after.asked == moves::wish::abort);
+  CHECK(after.acknowledged == 4);
+}
+
+TEST_CASE("a step of the route expects the generation that it saw") {
+  moving_scene s;
+  qualify(s.w, {"q"}, impl_a);
+  const auto& row = s.proposed(impl_a);
+  auto record = std::get<move_route_changed>(
+    record_of(s.w.t, row, {moves::event::step, all_to(impl_a), 0, "go"}, s.around())
+  );
+  CHECK(record.generation == 1);
+  CHECK(record.carried == all_to(impl_a));
+}
+
+TEST_CASE("a qualification is due at its hour, not a millisecond before, and only once") {
+  moving_scene s;
+  qualify(s.w, {"q"}, impl_a);
+  auto at = s.w.t.qualifications->at({"q"}).expires_at;
+  CHECK(due_records(s.w.t, {at.value - 1}).empty());
+  auto due = due_records(s.w.t, at);
+  REQUIRE(due.size() == 1);
+  s.w.now = at;
+  s.w.must(due[0]);
+  CHECK(due_records(s.w.t, at).empty());
+}
+
+} // namespace assay::ledger::test
