@@ -206,7 +206,7 @@ def scenario_exit_codes():
         w.assay("status", "--nonsense").ends(2)
         w.assay("sing").ends(2)
         w.assay().ends(2)
-        w.assay("get", "unicorns").ends(1, "unicorns", "pools")
+        w.assay("get", "unicorns").ends(2, "unicorns", "pools")
         w.assay("describe", "model", "nobody").ends(3, "nobody")
         w.assay("apply", "-f", w.root / "no-such-file").ends(3, "no-such-file")
         w.assay("job", "show", "j-none").ends(3, "j-none")
