@@ -59,6 +59,13 @@ void emit(YAML::Emitter& out, const json::value& value) {
   case json::kind::string:
     out << std::string{value.get_string()};
     return;
+  // Written by their own types: the emitter would put quotes around text that reads as one.
+  case json::kind::null:
+    out << YAML::Null;
+    return;
+  case json::kind::bool_:
+    out << value.get_bool();
+    return;
   default:
     out << json::serialize(value);
   }
