@@ -45,8 +45,8 @@ spawn(const std::vector<std::string>& words, const std::filesystem::path& log) {
     &files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600
   );
   posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  // The child outlives us: with our listening sockets in its hands, their ports would stay taken and
-  // whoever dials them would wait for ever.
+  // The child outlives us: with our listening sockets in its hands, their ports would stay taken
+  // and whoever dials them would wait for ever.
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
   posix_spawnattr_t how;
   posix_spawnattr_init(&how);

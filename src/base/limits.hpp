@@ -153,7 +153,7 @@ inline constexpr auto start_unheard = 10s; ///< A start or stop that no report f
 inline constexpr auto host_settles = 1s; ///< After an agent came: for its replicas to be reported.
 inline constexpr auto replica_confirm = 5s; ///< After its agent came back, to be reported again.
 inline constexpr auto drain_deadline = 2min;
-inline constexpr auto drain = 10s; ///< Requests in flight when assayd is told to stop.
+inline constexpr auto drain = 10s;             ///< Requests in flight when assayd is told to stop.
 inline constexpr auto scale_up_wait = 5s;      ///< Somebody waited so long: one more replica.
 inline constexpr auto scale_down_idle = 10min; ///< Nothing in flight for so long: one fewer.
 

@@ -60,7 +60,8 @@ struct ticket_request {
   contract::traffic_class traffic = contract::traffic_class::interactive;
   project_id project;
   std::vector<implementation_id> acceptable;
-  std::vector<pool::endpoint_key> excluded; ///< Of those: tried already, or not on a qualified stack.
+  std::vector<pool::endpoint_key>
+    excluded; ///< Of those: tried already, or not on a qualified stack.
   steady_time deadline{};
 };
 

@@ -3,8 +3,8 @@
 // record again, and says the first thing that is wrong.
 //
 // An export is a sequence of frames: a header, one frame per batch, a signed head last, so that a
-// tail that was cut off shows. Frames as bytes: src/wire/export_codec.hpp. Raft indexes are there to
-// tell where a batch was kept; nobody signs them, and only their order is checked.
+// tail that was cut off shows. Frames as bytes: src/wire/export_codec.hpp. Raft indexes are there
+// to tell where a batch was kept; nobody signs them, and only their order is checked.
 
 #include "src/ledger/apply.hpp"
 

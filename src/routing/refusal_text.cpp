@@ -28,9 +28,9 @@ std::string refusal_text(const routing_snapshot& s, const query& q, const decisi
     return "no implementation of model '" + model
            + "' has been promoted yet; see 'assay describe model " + model + "'";
   const auto& i = s.implementations()[d.nearest_implementation];
-  auto text = "no implementation of model '" + model + "' may serve this request; nearest: "
-              + i.id.value + ", gate " + std::string{name(d.nearest.gate)} + ": "
-              + to_text(d.nearest);
+  auto text = "no implementation of model '" + model
+              + "' may serve this request; nearest: " + i.id.value + ", gate "
+              + std::string{name(d.nearest.gate)} + ": " + to_text(d.nearest);
   // A status is lost with the evidence, which is the reason that people look for.
   auto lost = d.nearest.reason == reason::class_not_admitted && !i.why_not_current.empty();
   return lost ? text + ": " + i.why_not_current : text;

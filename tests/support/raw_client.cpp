@@ -8,9 +8,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <utility>
 
 #include <algorithm>
+#include <utility>
 
 namespace assay::tests {
 
