@@ -9,6 +9,9 @@
 #include <caf/send.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include <optional>
+#include <utility>
+
 namespace assay::test {
 
 class stage {
@@ -30,14 +33,15 @@ public:
   /// Sends `message` to `actor` and returns the reply; fails the test on an error.
   template <class Reply, class Actor, class Message>
   Reply ask(const Actor& actor, Message message) {
-    Reply result;
+    std::optional<Reply> result; // Some replies have no empty value.
     auto pending = self->request(actor, caf::infinite, std::move(message));
     settle();
     pending.receive(
-      [&](Reply& reply) { result = std::move(reply); },
+      [&](Reply& reply) { result.emplace(std::move(reply)); },
       [](const caf::error& why) { FAIL(to_string(why)); }
     );
-    return result;
+    REQUIRE(result);
+    return *std::move(result);
   }
 
   /// Ends an actor with its timers: one that is pending would block the end of the test.

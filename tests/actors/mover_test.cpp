@@ -1,0 +1,154 @@
+// MOVER on a stage, with the real INGRESS and a ledger that applies for real.
+
+#include "actors/ingress.hpp"
+#include "actors/mover.hpp"
+#include "src/base/limits.hpp"
+#include "tests/support/fake_ledger.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay {
+
+namespace {
+
+using ledger::test::impl_a;
+using ledger::test::impl_b;
+using status = catalog::implementation_status;
+const model_id m{"m"};
+const ledger::author operator_of_it{"op", ledger::authentication::socket};
+
+ledger::test::world qualified_site() {
+  auto w = ledger::test::world::site();
+  w.now = std::max(w.now, wall_now());
+  ledger::test::qualify(w, {"qa"}, impl_a);
+  ledger::test::qualify(w, {"qb"}, impl_b);
+  return w;
+}
+
+struct scene {
+  test::stage stage;
+  test::fake_ledger ledger{stage, qualified_site()};
+  ingress_actor ingress = stage.system.spawn(
+    ingress_behavior,
+    ingress_options{
+      {"in"},
+      std::make_shared<pool::endpoint_registry>(),
+      [](std::shared_ptr<const routing::routing_snapshot>) {},
+      [](const std::vector<routing::outcome>&) {}}
+  );
+  mover_actor mover = make();
+
+  scene() { ledger.tell(ingress); }
+  ~scene() {
+    stage.end(mover);
+    stage.end(ingress);
+  }
+
+  mover_actor make() {
+    auto made = stage.system.spawn(mover_behavior, mover_options{ledger.actor, ingress});
+    ledger.tell(made);
+    return made;
+  }
+
+  /// A replica of each takes traffic on the stack that it is qualified for.
+  void ready() {
+    pool::pool_view view;
+    view.pool = {"cpu-a"};
+    for (const auto& id : {impl_a, impl_b}) {
+      pool::replica_view one;
+      one.implementation = id;
+      one.takes_traffic = true;
+      one.fingerprint = ledger::test::some_digest("stack 1");
+      view.replicas.push_back(one);
+    }
+    stage.self->send(mover, pool_changed{std::make_shared<const pool::pool_view>(view)});
+    stage.settle();
+  }
+
+  void pass() {
+    for (int i = 0; i < 5; ++i)
+      stage.pass(limits::mover_tick);
+  }
+  move_answer promote(const implementation_id& id, status wanted = status::production) {
+    return stage.ask<move_answer>(mover, assay::promote{id, wanted, operator_of_it, "test"});
+  }
+  move_answer reverse(const move_id& id) {
+    return stage.ask<move_answer>(mover, assay::reverse{id, operator_of_it, "test"});
+  }
+  moves::state state_of(const move_id& id) { return ledger.world.t.moves->at(id).state; }
+  moves::vectors carried() { return ledger.world.t.routes->at(m).route.carried; }
+};
+
+} // namespace
+
+TEST_CASE("a move goes from proposed to committed by events that the ledger accepts") {
+  scene s;
+  s.ready();
+  auto answer = s.promote(impl_a);
+  REQUIRE(answer.what);
+  s.pass();
+  CHECK(s.state_of(*answer.what) == moves::state::committed);
+  CHECK(moves::carriers(s.carried()) == std::vector{impl_a});
+  CHECK(s.ledger.refused.empty());
+}
+
+TEST_CASE("a move to something that does not run waits, and goes on when it does") {
+  scene s;
+  auto answer = s.promote(impl_a);
+  REQUIRE(answer.what);
+  s.pass();
+  CHECK(moves::is_open(s.state_of(*answer.what)));
+  CHECK_FALSE(s.ledger.world.t.routes->contains(m));
+  s.ready();
+  s.pass();
+  CHECK(s.state_of(*answer.what) == moves::state::committed);
+}
+
+TEST_CASE("a new MOVER goes on where the old one stopped") {
+  scene s;
+  auto answer = s.promote(impl_a);
+  REQUIRE(answer.what);
+  s.pass();
+  s.stage.end(s.mover);
+  s.mover = s.make();
+  s.ready();
+  s.pass();
+  CHECK(s.state_of(*answer.what) == moves::state::committed);
+  CHECK(s.ledger.refused.empty());
+}
+
+TEST_CASE("reverse aborts a move that is open") {
+  scene s;
+  auto answer = s.promote(impl_a);
+  REQUIRE(answer.what);
+  s.pass();
+  REQUIRE(s.reverse(*answer.what).what);
+  s.pass();
+  CHECK_FALSE(moves::is_open(s.state_of(*answer.what)));
+  CHECK(s.state_of(*answer.what) != moves::state::committed);
+}
+
+TEST_CASE("reverse undoes a move that is committed, once") {
+  scene s;
+  s.ready();
+  REQUIRE(s.promote(impl_a).what);
+  s.pass();
+  auto before = s.carried();
+  auto canary = s.promote(impl_b, status::canary);
+  REQUIRE(canary.what);
+  s.pass();
+  REQUIRE(moves::carriers(s.carried()).size() == 2);
+  REQUIRE(s.reverse(*canary.what).what);
+  s.pass();
+  CHECK(s.carried() == before);
+  CHECK_FALSE(s.reverse(*canary.what).what);
+}
+
+TEST_CASE("what does not exist is neither promoted nor reversed") {
+  scene s;
+  CHECK(s.promote({"m/cpu-a/x"}).what.error().kind == problem_kind::not_found);
+  CHECK(s.reverse({"m-x"}).what.error().kind == problem_kind::not_found);
+  CHECK(s.ledger.taken.empty());
+}
+
+} // namespace assay

@@ -1,0 +1,211 @@
+// NODE LINK on a stage: an agent speaks, pools listen, the ledger applies for real.
+
+#include "actors/node_link.hpp"
+#include "tests/support/fake_ledger.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay {
+
+namespace {
+
+using fabric::replica_phase;
+
+struct heard {
+  std::vector<pool::event> events;
+  std::size_t links = 0;
+
+  template <class Event>
+  std::vector<Event> all() const {
+    std::vector<Event> found;
+    for (const auto& one : events)
+      if (const auto* it = std::get_if<Event>(&one))
+        found.push_back(*it);
+    return found;
+  }
+};
+
+pool_actor::behavior_type fake_pool(pool_actor::pointer, std::shared_ptr<heard> what) {
+  return {
+    [what](const pool::event& event) { what->events.push_back(event); },
+    [what](const link_up&) { ++what->links; },
+    [](const ingress_up&) {},
+    [](const listen_to_pool&) {},
+    [](const tables_changed&) {},
+    [](pool_question) { return pool_changed{}; },
+    [](tick) {},
+  };
+}
+
+ledger::test::world site_with_host() {
+  auto w = ledger::test::world::site();
+  w.must(ledger::declared{catalog::profile_document{{"http"}, "text", sha256("text")}});
+  w.must(ledger::identity_added{
+    "node", ledger::identity_role::host, std::string(40, 'k'), {"cpu-a"}, {}});
+  return w;
+}
+
+/// An agent `node` of pool `cpu-a` under session 1.
+struct scene {
+  test::stage stage;
+  test::fake_ledger ledger{stage, site_with_host()};
+  std::shared_ptr<heard> at_pool = std::make_shared<heard>();
+  std::vector<fabric::coordinator_message> sent;
+  pool_actor pool = stage.system.spawn(fake_pool, at_pool);
+  node_link_actor link = stage.system.spawn(
+    node_link_behavior,
+    node_link_options{
+      {"node"},
+      1,
+      ledger.actor,
+      [this](const host_id&, const fabric::coordinator_message& what) { sent.push_back(what); }}
+  );
+
+  scene() { ledger.tell(link); }
+  ~scene() {
+    stage.end(link);
+    stage.end(pool);
+  }
+
+  template <class Message>
+  void tell(Message what) {
+    stage.self->send(link, std::move(what));
+    stage.settle();
+  }
+  void say(fabric::agent_message what, std::uint64_t session = 1) {
+    tell(agent_said{session, std::move(what)});
+  }
+  void meet_pool() { tell(pools_known{{{{"cpu-a"}, pool}}}); }
+
+  static fabric::inventory stack(const std::string& version) {
+    fabric::inventory what;
+    what.fingerprint = {sha256(version), {{"runtime", version}}};
+    return what;
+  }
+  static fabric::replica_report replica(std::uint64_t generation, bool adopted = false) {
+    fabric::replica_report report;
+    report.replica = {"r" + std::to_string(generation)};
+    report.implementation =
+      adopted ? implementation_id{"m/cpu-a/adopted-node-8000"} : ledger::test::impl_a;
+    report.generation = generation;
+    report.phase = replica_phase::ready;
+    report.address = "127.0.0.1";
+    report.port = 7200;
+    report.adopted = adopted;
+    return report;
+  }
+  fabric::adopt_offer offer() { return {"http://127.0.0.1:8000", "m", {"http"}, {"lab"}, {}}; }
+};
+
+} // namespace
+
+TEST_CASE("a pool that appears after its host learns of host and replicas at once") {
+  scene s;
+  s.say(scene::stack("1"));
+  s.say(scene::replica(1));
+  CHECK(s.at_pool->events.empty());
+  s.meet_pool();
+  CHECK(s.at_pool->links == 1);
+  CHECK(s.at_pool->all<pool::host_reported>().size() == 1);
+  CHECK(s.at_pool->all<pool::replica_reported>().size() == 1);
+}
+
+TEST_CASE("a changed stack is told of all of the host's replicas") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.say(scene::replica(1));
+  s.say(scene::replica(2));
+  s.at_pool->events.clear();
+  s.say(scene::stack("2"));
+  auto reports = s.at_pool->all<pool::replica_reported>();
+  REQUIRE(reports.size() == 2);
+  for (const auto& report : reports)
+    CHECK(report.fingerprint == sha256("2"));
+}
+
+TEST_CASE("an agent that comes back under a newer session is a host that has reported nothing") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.say(scene::replica(1));
+  s.say(scene::stack("1"), 2);
+  CHECK(s.at_pool->all<pool::host_reported>().back().session == 2);
+  CHECK(s.stage.ask<host_answer>(s.link, host_question{}).reports.empty());
+  s.at_pool->events.clear();
+  SECTION("and what its former session still says is not heard") {
+    s.say(scene::replica(1), 1);
+    CHECK(s.at_pool->events.empty());
+  }
+  SECTION("and the end of its former session is not its own") {
+    s.tell(agent_lost{1, "cut"});
+    CHECK(s.stage.ask<host_answer>(s.link, host_question{}).connected);
+  }
+}
+
+TEST_CASE("a host that goes back to a former stack is recorded again") {
+  scene s;
+  s.meet_pool();
+  for (const auto* version : {"1", "2", "1"})
+    s.say(scene::stack(version));
+  CHECK(s.ledger.all<ledger::stack_seen>().size() == 3);
+  CHECK(s.ledger.world.t.hosts->at({"node"}).fingerprint == sha256("1"));
+}
+
+TEST_CASE("a fact on its way to the ledger is not proposed a second time") {
+  scene s;
+  s.meet_pool();
+  s.ledger.is_held = true;
+  s.say(scene::stack("1"));
+  s.say(scene::stack("1"));
+  CHECK(s.ledger.waiting() == 1);
+  s.ledger.release();
+  s.stage.settle();
+  CHECK(s.ledger.refused.empty());
+}
+
+TEST_CASE("an offered server is declared, watched, and believed no further than it is claimed") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.say(s.offer());
+  const auto& t = s.ledger.world.t;
+  artifact_id artifact{"m/adopted-node-8000"};
+  REQUIRE(t.artifacts->contains(artifact));
+  REQUIRE(t.implementations->contains({"m/cpu-a/adopted-node-8000"}));
+  CHECK(t.artifact_states->at(artifact).registered_by == "node");
+  s.say(scene::replica(9, true));
+  CHECK(t.artifact_states->at(artifact).state == ledger::artifact_state::verified);
+  CHECK(t.artifact_states->at(artifact).trust == ledger::trust::claimed);
+  CHECK(s.ledger.refused.empty());
+}
+
+TEST_CASE("an offer for a model that nobody declared declares nothing") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  auto offer = s.offer();
+  offer.model = "nothing";
+  s.say(offer);
+  CHECK(s.ledger.all<ledger::declared>().empty());
+}
+
+TEST_CASE("the start of an adopted replica reaches the agent as an order to watch its URL") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.say(s.offer());
+  pool::start_replica start;
+  start.host = {"node"};
+  start.launch.implementation = {"m/cpu-a/adopted-node-8000"};
+  start.launch.artifact = {"m/adopted-node-8000"};
+  start.launch.profile = {"http"};
+  s.sent.clear();
+  s.tell(start);
+  REQUIRE(s.sent.size() == 1);
+  const auto* order = std::get_if<fabric::adopt_replica>(&s.sent[0]);
+  REQUIRE(order);
+  CHECK(order->url == "http://127.0.0.1:8000");
+}
+
+} // namespace assay
