@@ -108,7 +108,7 @@ struct chat_options {
   std::string model;
   std::string text; ///< Empty on a terminal: a conversation until end of input.
   bool stream = true;
-  std::uint32_t max_tokens = 200;
+  std::uint32_t max_tokens = 0; ///< 0: as many as the model's contract allows.
 };
 /// Uses `$OPENAI_BASE_URL` and `$OPENAI_API_KEY` when they are set, else the standalone's try-out
 /// key.

@@ -108,9 +108,10 @@ say(const target& to, const chat_options& options, const json::array& messages) 
   json::object body{
     {"model", options.model},
     {"messages", messages},
-    {"max_tokens", options.max_tokens},
     {"temperature", 0},
     {"stream", options.stream}};
+  if (options.max_tokens > 0)
+    body["max_tokens"] = options.max_tokens;
   http::client_request request{"POST", to.prefix + "/chat/completions", {}, json::serialize(body)};
   request.headers = {{"Content-Type", "application/json"}, {"Authorization", "Bearer " + to.key}};
   stream_printer printer;
