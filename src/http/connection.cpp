@@ -11,7 +11,7 @@ namespace assay::http {
 namespace {
 
 /// Room behind a request in which the next one's first bytes, or the client's end, are awaited.
-constexpr std::size_t ahead_bytes = 4'096;
+constexpr std::size_t ahead_bytes = 1'024;
 
 } // namespace
 

@@ -9,6 +9,13 @@ namespace assay::http {
 
 using contract::failure;
 
+namespace {
+
+/// What a rebuilt head has more than the one it was made of.
+constexpr std::size_t usual_head_bytes = 256;
+
+} // namespace
+
 /// True: there is a replica's answer to relay. False: `refusal_` says why not, or the client is
 /// gone.
 task<bool> exchange::ask_replicas() {
@@ -120,6 +127,7 @@ task<attempt_end> exchange::send_request() {
                          : decision_.implementation->served_name;
   auto spliced = splice_model(body(), scan_, served);
   upstream_head_.clear();
+  upstream_head_.reserve(head().bytes + usual_head_bytes);
   write_request_head(
     upstream_head_,
     bytes(),

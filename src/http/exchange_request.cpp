@@ -120,9 +120,8 @@ task<bool> exchange::wait_for_body() {
 }
 
 task<bool> exchange::take_sized_body(std::size_t size) {
-  constexpr std::size_t small = 2 * limits::client_buffer_bytes;
   auto whole = used_ + size;
-  if (size > small && bytes().size() < whole) {
+  if (size > limits::small_body_bytes && bytes().size() < whole) {
     bool taken = co_await take_large_body(size);
     co_return taken;
   }

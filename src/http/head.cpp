@@ -133,6 +133,8 @@ void write_request_head(
 void write_answer_head(
   std::string& out, std::string_view bytes, const response_head& head, const answer_terms& terms
 ) {
+  constexpr std::size_t added_bytes = 384; // What is added below, in most answers.
+  out.reserve(head.bytes + added_bytes);
   char status[4];
   std::to_chars(status, status + 3, head.status);
   out += "HTTP/1.1 ";

@@ -228,8 +228,11 @@ std::string lane::new_request_id() {
 }
 
 std::unique_ptr<char[]> lane::take_buffer() {
+  // A little more than a power of two: buffers whose first lines share a cache set evict each
+  // other.
+  constexpr std::size_t colour_bytes = 5 * 64;
   if (buffers_.empty())
-    return std::make_unique_for_overwrite<char[]>(limits::upstream_buffer_bytes);
+    return std::make_unique_for_overwrite<char[]>(limits::upstream_buffer_bytes + colour_bytes);
   auto buffer = std::move(buffers_.back());
   buffers_.pop_back();
   return buffer;
