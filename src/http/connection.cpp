@@ -171,9 +171,9 @@ void connection::post_read(char* into, std::size_t size, bool direct) {
   reading_ = true;
   socket_.async_read_some(
     asio::buffer(into, size),
-    [self = shared_from_this(), direct](error_code error, std::size_t bytes) {
+    pooled{[self = shared_from_this(), direct](error_code error, std::size_t bytes) {
       self->on_read(error, bytes, direct);
-    }
+    }}
   );
 }
 

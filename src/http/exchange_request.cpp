@@ -177,7 +177,8 @@ task<bool> exchange::take_chunked_body() {
       used_ += step.used;
       if (!grow_body(large_size_ + step.payload.size()))
         co_return false;
-      std::memcpy(large_.get() + large_size_, step.payload.data(), step.payload.size());
+      if (!step.payload.empty()) // Nothing may be copied from nowhere.
+        std::memcpy(large_.get() + large_size_, step.payload.data(), step.payload.size());
       large_size_ += step.payload.size();
       if (step.now == chunked_decoder::status::done)
         co_return true;

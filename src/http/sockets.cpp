@@ -1,6 +1,7 @@
 #include "src/http/sockets.hpp"
 
 #include "src/base/check.hpp"
+#include "src/http/coroutine.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <sys/socket.h>
@@ -12,11 +13,10 @@ namespace assay::http {
 
 void read_some::await_suspend(std::coroutine_handle<> waiting) {
   socket_.async_read_some(
-    asio::buffer(into_, size_),
-    [this, waiting](error_code error, std::size_t bytes) {
+    asio::buffer(into_, size_), pooled{[this, waiting](error_code error, std::size_t bytes) {
       done_ = {error, bytes};
       waiting.resume();
-    }
+    }}
   );
 }
 
