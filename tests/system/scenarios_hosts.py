@@ -46,7 +46,7 @@ def scenario_second_host_joins():
         eventually(lambda: not any("second" in name for name, on in w.replicas("name", "traffic") if on),
                    "nothing is sent there any more", 10)
         taken = time.monotonic() - begun
-        expect(taken < 5, "within two seconds, and some for a busy machine", f"{taken:.1f} s")
+        expect(taken <= 2, "within two seconds", f"{taken:.1f} s")
         for _ in range(10):
             expect(w.chat("capital of France").status == 200, "the first host serves on")
         w.run("assay-agent", "stop", "--data", folder, "--stop-replicas").is_ok()
@@ -63,7 +63,7 @@ def scenario_key_revoked():
         begun = time.monotonic()
         eventually(lambda: w.post({"model": "tiny", "messages": [{"role": "user", "content": "x"}]}, key=key).fails(
             401, "invalid_api_key"), "refused", 10)
-        expect(time.monotonic() - begun < 2.5, "within two seconds", time.monotonic() - begun)
+        expect(time.monotonic() - begun <= 2, "within two seconds", time.monotonic() - begun)
         w.assay("revoke", "key", "nobody", "--reason", "test").ends(3)
 
 
