@@ -2,13 +2,13 @@
 // Who may say what to whom inside assayd. Every protocol is declared here and nowhere else; the
 // agent's are in actors/interfaces_agent.hpp.
 //
-//                 tables_changed                    pool_changed, lease_granted, ticket_*
-//   LEDGER ----------------------> everybody   POOL COORDINATOR <-----------------------> INGRESS
-//     ^ propose                                  ^ host and replica events   |               ^
-//     outcomes |                                          |                           v order |
-//     tickets
-//   EVALUATOR MOVER JOB QUEUE ...             NODE LINK <------------- NODE LINK         HTTP
-//   threads
+// clang-format off
+//   LEDGER --tables_changed--> everybody;  whoever decides --propose--> LEDGER
+//   agent --fabric--> NODE LINK --host and replica events--> POOL COORDINATOR --start, stop--> NODE LINK
+//   POOL COORDINATOR --pool_changed, lease, ticket--> INGRESS --snapshot--> HTTP threads --outcomes, tickets--> INGRESS
+//   EVALUATOR, MOVER, JOB QUEUE listen to tables and pools; DISPATCHER works for JOB QUEUE
+//   SUPERVISOR makes POOL COORDINATORs and NODE LINKs and introduces them to each other
+// clang-format on
 //
 // Messages between actors never leave the process, so they are plain structs and CAF is told not to
 // serialise them. What does leave the process is described in schema/ and nowhere else.
@@ -198,7 +198,7 @@ struct explain_answer {
   result<routing::explanation, problem> what;
 };
 
-/// Which generation of each route every HTTP thread has been given.
+/// Which generation of each route the last snapshot that was posted to the HTTP threads holds.
 struct routes_question {};
 struct routes_answer {
   std::map<model_id, std::uint64_t> generations;

@@ -2,7 +2,6 @@
 
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
-#include "src/base/overloaded.hpp"
 #include "src/ledger/moving.hpp"
 
 namespace assay {

@@ -1,7 +1,6 @@
 #include "actors/node_link.hpp"
 
 #include "src/base/log.hpp"
-#include "src/base/overloaded.hpp"
 #include "src/ledger/observed.hpp"
 #include "src/ledger/serving.hpp"
 #include "src/wire/record_codec.hpp"

@@ -20,7 +20,6 @@ namespace assay {
 struct supervisor_options {
   ledger_actor ledger;
   ingress_actor ingress;
-  ingress_id ingress_name;
   std::vector<pool_listener> pool_listeners; ///< Beside the ingress: EVALUATOR, MOVER, JOB QUEUE.
   agent_sender send;
   std::function<void(const std::string& why)> stop_process;

@@ -388,7 +388,6 @@ void node::whole::spawn_workers() {
   supervisor_options options{
     .ledger = parts.ledger,
     .ingress = parts.router,
-    .ingress_name = {"ingress-1"},
     .pool_listeners = {parts.evaluator, parts.mover, parts.jobs},
     .send = [this](
               const host_id& host, const fabric::coordinator_message& what
