@@ -18,10 +18,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
@@ -84,7 +86,10 @@ digest file_digest(const std::filesystem::path& path) {
 /// A hub that remembers what the agent said, and an agent program that can be killed and started.
 class cluster {
 public:
-  cluster() {
+  /// `runtimes` is the one entry of the agent's `path`; empty for the engine that all tests share.
+  explicit cluster(std::filesystem::path runtimes = {}) : runtimes_{std::move(runtimes)} {
+    if (runtimes_.empty())
+      runtimes_ = installed_engine().folder / "bin";
     auto keys = fabric::new_key_pair();
     auto agent_keys = fabric::new_key_pair();
     std::filesystem::create_directories(data_.path() / "agent/keys");
@@ -126,7 +131,7 @@ public:
       "--coordinator",
       hub_->address(),
       "--path",
-      (installed_engine().folder / "bin").native(),
+      runtimes_.native(),
       "--host",
       "n1"};
     std::vector<char*> argv;
@@ -274,6 +279,7 @@ private:
   }
 
   test::temp_folder data_;
+  std::filesystem::path runtimes_;
   std::mutex mutex_;
   int sessions_ = 0;
   std::map<std::uint64_t, fabric::replica_report> reports_;
@@ -470,16 +476,42 @@ TEST_CASE("a model that is no model fails while loading, with the engine's true 
 }
 
 TEST_CASE("one byte of the runtime's environment that changes is a reported change of the stack") {
-  installed_engine();
-  cluster c;
+  // A copy: the agents of tests that run beside this one watch the shared environment.
+  test::temp_folder own;
+  std::filesystem::copy(
+    installed_engine().folder,
+    own.path() / "llama",
+    std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks
+  );
+  cluster c{own.path() / "llama/bin"};
   REQUIRE(test::eventually([&] { return !c.inventory().fingerprint.fields.empty(); }));
   auto before = c.inventory().fingerprint;
-  auto extra = installed_engine().folder / "lib/assay/extra";
+  auto extra = own.path() / "llama/lib/assay/extra";
   std::ofstream{extra} << "x";
   auto changed = test::eventually([&] { return c.inventory().fingerprint.sum != before.sum; }, 10s);
   std::filesystem::remove(extra);
   CHECK(changed);
   CHECK(test::eventually([&] { return c.inventory().fingerprint.sum == before.sum; }, 10s));
+}
+
+TEST_CASE("installing again what is there touches no file of the runtime's environment") {
+  auto folder = installed_engine().folder;
+  auto watch = ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  REQUIRE(watch >= 0);
+  for (const auto* part : {"bin", "lib/assay"})
+    REQUIRE(
+      ::inotify_add_watch(
+        watch, (folder / part).c_str(), IN_CREATE | IN_MODIFY | IN_MOVE | IN_DELETE
+      )
+      >= 0
+    );
+  auto again = std::string{ASSAY_SOURCE_DIR} + "/deploy/runtimes/install-llama '" + folder.native()
+               + "' >/dev/null";
+  CHECK(std::system(again.c_str()) == 0);
+  std::array<char, 4096> events{};
+  CHECK(::read(watch, events.data(), events.size()) == -1);
+  CHECK(errno == EAGAIN);
+  ::close(watch);
 }
 
 TEST_CASE("a server that somebody else started is offered, watched, proven and never stopped") {
