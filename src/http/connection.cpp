@@ -2,23 +2,25 @@
 
 #include "src/http/exchange.hpp"
 
-#include <boost/asio/buffer.hpp>
-
+#include <algorithm>
 #include <cstring>
 
 namespace assay::http {
 
 namespace {
 
-/// Room behind a request in which the next one's first bytes, or the client's end, are awaited.
+/// Room behind what was read, for what comes next.
 constexpr std::size_t ahead_bytes = 1'024;
 
 } // namespace
 
-connection::connection(lane& owner, tcp_socket socket, std::string peer)
-  : lane_{owner}, socket_{std::move(socket)}, peer_{std::move(peer)},
+connection::client_socket::client_socket(connection& c, int accepted)
+  : tcp_socket{c.lane_.loop(), accepted}, owner{c} {}
+
+connection::connection(lane& owner, int accepted, std::string peer)
+  : lane_{owner}, socket_{*this, accepted}, peer_{std::move(peer)},
     buffer_{std::make_unique_for_overwrite<char[]>(limits::client_buffer_bytes)},
-    size_{limits::client_buffer_bytes} {
+    size_{limits::client_buffer_bytes}, gone_{!socket_.is_open()} {
   count(lane_.common().open);
 }
 
@@ -34,7 +36,7 @@ void connection::start(std::shared_ptr<connection> c) {
 detached connection::run(std::shared_ptr<connection> c) {
   co_await c->serve();
   c->closed_ = true;
-  close_quietly(c->socket_); // A posted read keeps the object until it has ended.
+  c->socket_.close();
   c->lane_.left(*c);
 }
 
@@ -100,25 +102,23 @@ task<void> connection::refuse_head(const refusal& r) {
 task<void> connection::linger() {
   if (gone_)
     co_return;
-  error_code ignored;
-  socket_.shutdown(tcp_socket::shutdown_send, ignored);
+  socket_.finish_sending();
   enter(wait::linger);
   std::size_t drained = 0;
   while (!gone_ && !late_ && drained < limits::linger_bytes) {
-    if (!reading_)
-      begin_ = end_ = 0;
-    auto before = end_;
-    co_await more();
-    drained += end_ - before;
+    begin_ = end_ = 0;
+    std::size_t came = co_await more();
+    drained += came;
   }
 }
 
 void connection::next_request(std::size_t used) {
   begin_ += used;
-  if (begin_ == end_ && !reading_)
-    begin_ = end_ = 0;
+  if (begin_ != end_)
+    return;
+  begin_ = end_ = 0;
   // A large head made the buffer grow; an idle connection does not keep that.
-  if (begin_ == end_ && !reading_ && size_ > limits::client_buffer_bytes) {
+  if (size_ > limits::client_buffer_bytes) {
     buffer_ = std::make_unique_for_overwrite<char[]>(limits::client_buffer_bytes);
     size_ = limits::client_buffer_bytes;
   }
@@ -126,7 +126,7 @@ void connection::next_request(std::size_t used) {
 
 void connection::make_room(std::size_t size) {
   auto wanted = std::max(size, end_ - begin_) + ahead_bytes;
-  if (reading_ || size_ - begin_ >= wanted)
+  if (size_ - begin_ >= wanted)
     return;
   auto held = end_ - begin_;
   if (wanted <= size_) {
@@ -143,69 +143,33 @@ void connection::make_room(std::size_t size) {
 }
 
 void connection::discard(std::size_t from, std::size_t size) {
-  check(!reading_, "bytes are moved while a read is posted behind them");
   auto* at = buffer_.get() + begin_ + from;
   std::memmove(at, at + size, end_ - begin_ - from - size);
   end_ -= size;
 }
 
-void connection::watch() {
-  if (reading_ || gone_ || end_ == size_)
-    return;
-  post_read(buffer_.get() + end_, size_ - end_, false);
+/// Into the buffer if `into` is null.
+std::size_t connection::take(char* into, std::size_t size) {
+  if (gone_ || late_ || !socket_.may_read())
+    return 0;
+  if (!into)
+    make_room(0);
+  auto got = into ? socket_.read(into, size) : socket_.read(buffer_.get() + end_, size_ - end_);
+  gone_ = got.failed;
+  if (!into)
+    end_ += got.bytes;
+  return got.bytes;
 }
 
-connection::pause connection::more() {
-  make_room(0);
-  watch();
-  return {*this};
-}
-
-connection::pause connection::more(char* into, std::size_t size) {
-  if (!reading_ && !gone_)
-    post_read(into, size, true);
-  return {*this};
-}
-
-void connection::post_read(char* into, std::size_t size, bool direct) {
-  reading_ = true;
-  socket_.async_read_some(
-    asio::buffer(into, size),
-    pooled{[self = shared_from_this(), direct](error_code error, std::size_t bytes) {
-      self->on_read(error, bytes, direct);
-    }}
-  );
-}
-
-void connection::on_read(error_code error, std::size_t bytes, bool direct) {
-  reading_ = false;
-  if (closed_)
-    return;
-  if (ending_read_) {
-    ending_read_ = false;
-    wake();
-    return;
-  }
-  if (error) {
-    leave();
-    return;
-  }
-  (direct ? direct_ : end_) += bytes;
+/// Bytes that are not wanted now stay where they are.
+void connection::on_news() {
+  auto self = shared_from_this();
   auto wanted = waits_for_ == wait::request || waits_for_ == wait::head || waits_for_ == wait::body
                 || waits_for_ == wait::linger;
   if (wanted)
     wake();
-  else
-    watch();
-}
-
-task<void> connection::end_read() {
-  if (!reading_ || gone_)
-    co_return;
-  ending_read_ = true;
-  error_code ignored;
-  socket_.cancel(ignored);
-  co_await until_woken();
+  else if (socket_.hung_up())
+    leave();
 }
 
 void connection::wake() {
@@ -220,9 +184,9 @@ void connection::leave() {
 
 void connection::end_waits() {
   if (upstream_)
-    close_quietly(*upstream_);
+    upstream_->close();
   if (waits_for_ == wait::client)
-    close_quietly(socket_);
+    socket_.close();
   wake();
 }
 
@@ -234,13 +198,13 @@ void connection::drain() {
 void connection::cut() {
   auto self = shared_from_this();
   gone_ = true;
-  close_quietly(socket_);
+  socket_.close();
   end_waits();
 }
 
 void connection::abort() {
   gone_ = true;
-  reset_quietly(socket_);
+  socket_.reset();
 }
 
 void connection::enter(wait what) {
@@ -249,7 +213,7 @@ void connection::enter(wait what) {
 
 void connection::enter(wait what, steady_time until) {
   waits_for_ = what;
-  since_ = now();
+  since_ = lane_.now();
   until_ = until;
   lane_.watch(*this, due());
 }
@@ -307,7 +271,7 @@ void connection::expire(steady_time t) {
   if (waits_for_ == wait::client) {
     abort();
     if (upstream_)
-      close_quietly(*upstream_);
+      upstream_->close();
     return;
   }
   end_waits();
@@ -322,12 +286,12 @@ bool connection::send_comment() {
   parts p;
   p.add(text);
   auto sent = p.send(socket_);
-  return !sent.error && (sent.bytes == 0 || sent.bytes == text.size());
+  return !sent.failed && (sent.bytes == 0 || sent.bytes == text.size());
 }
 
 bool connection::try_send(parts& p) {
   auto sent = p.send(socket_);
-  if (sent.error)
+  if (sent.failed)
     gone_ = true;
   return p.empty() && !gone_;
 }
@@ -337,13 +301,8 @@ task<bool> connection::finish_send(parts& p) {
   auto until = until_;
   while (!gone_ && !p.empty()) {
     enter(wait::client);
-    error_code error = co_await writable{socket_};
-    if (error || gone_) {
-      gone_ = true;
-      break;
-    }
-    auto sent = p.send(socket_);
-    if (sent.error)
+    co_await socket_.writable();
+    if (!gone_ && p.send(socket_).failed)
       gone_ = true;
   }
   if (!gone_)

@@ -1,10 +1,10 @@
 #pragma once
 // One client connection: reads requests, one at a time, and watches for the client leaving.
 //
-// A read is posted at nearly all times. While a request is being served it waits for the next
-// request's bytes, and an end of file there means that the client has gone: whatever the exchange
-// waits for is then ended at once. Limits are one entry in the thread's timer wheel, whose due time
-// follows from what the connection waits for.
+// Bytes are read when they are wanted and have come. While a request is being served, what the
+// client sends stays in its socket; that it has closed its side means that it has gone: whatever
+// the exchange waits for is then ended at once. Limits are one entry in the thread's timer wheel,
+// whose due time follows from what the connection waits for.
 
 #include "src/http/coroutine.hpp"
 #include "src/http/framing.hpp"
@@ -37,7 +37,7 @@ enum class wait : std::uint8_t {
 
 class connection : public std::enable_shared_from_this<connection>, timer_wheel::entry {
 public:
-  connection(lane& owner, tcp_socket socket, std::string peer);
+  connection(lane& owner, int accepted, std::string peer);
   ~connection() override;
 
   static void start(std::shared_ptr<connection> c);
@@ -77,31 +77,37 @@ public:
   /// Makes room for `size` bytes from the request's first one, and for what is read ahead.
   void make_room(std::size_t size);
   std::size_t capacity() const { return size_ - begin_; } ///< Readable behind `bytes().data()`.
-  /// Forgets bytes in the middle of the request that were taken out already. Only after a pause,
-  /// when no read is posted.
+  /// Forgets bytes in the middle of the request that were taken out already.
   void discard(std::size_t from, std::size_t size);
-  /// Keeps a read posted, so that the client's leaving is seen.
-  void watch();
+  /// The client has closed its side, and is gone from now on: an answer is of no use to it.
+  bool has_left() { return gone_ = gone_ || socket_.hung_up(); }
 
-  /// Awaited: bytes have come (into the buffer, or `into` if it is given), or late, or gone.
+  /// Awaited until `wake`, a limit, or the client goes.
   struct pause {
     connection& c;
     bool await_ready() const noexcept { return c.gone_; }
     void await_suspend(std::coroutine_handle<> waiting) noexcept { c.waiter_ = waiting; }
     void await_resume() const noexcept {}
   };
-  /// Posts a read if none is; does nothing when the client is gone.
-  pause more();
-  /// Reads straight into `into` unless a read into the buffer is posted already; what has come
-  /// there is then in `direct_bytes`.
-  pause more(char* into, std::size_t size);
-  std::size_t take_direct() { return std::exchange(direct_, 0); }
-  /// Ends a read that is posted: nothing writes into `into` any more.
-  task<void> end_read();
-
-  /// Awaited until `wake`, a limit, or the client goes.
   pause until_woken() { return {*this}; }
   void wake();
+
+  /// Awaited: how many bytes have come, into the buffer or `into`; 0 when late, gone or woken for
+  /// nothing.
+  struct arrival {
+    connection& c;
+    char* into;
+    std::size_t size;
+    bool await_ready() const noexcept { return c.gone_; }
+    void await_suspend(std::coroutine_handle<> waiting) noexcept {
+      c.waiter_ = waiting;
+      if (c.socket_.may_read())
+        c.socket_.tell_again();
+    }
+    std::size_t await_resume() { return c.take(into, size); }
+  };
+  arrival more() { return {*this, nullptr, 0}; }
+  arrival more(char* into, std::size_t size) { return {*this, into, size}; }
 
   /// Writes all of it, waiting for a slow reader. False: the client is gone.
   bool try_send(parts& p);
@@ -128,8 +134,15 @@ private:
   task<void> linger();
   void next_request(std::size_t used);
 
-  void post_read(char* into, std::size_t size, bool direct);
-  void on_read(error_code error, std::size_t bytes, bool direct);
+  /// The client's end, which tells of news that no coroutine awaits.
+  struct client_socket final : tcp_socket {
+    client_socket(connection& c, int accepted);
+    void on_news() override { owner.on_news(); }
+    connection& owner;
+  };
+
+  std::size_t take(char* into, std::size_t size);
+  void on_news();
   void leave();
   void end_waits();
 
@@ -139,7 +152,7 @@ private:
   bool send_comment();
 
   lane& lane_;
-  tcp_socket socket_;
+  client_socket socket_;
   std::string peer_;
   request_reader reader_;
 
@@ -147,12 +160,9 @@ private:
   std::size_t size_ = 0;
   std::size_t begin_ = 0; ///< Of the current request.
   std::size_t end_ = 0;   ///< Of what has been read.
-  std::size_t direct_ = 0;
-  bool reading_ = false;
   bool gone_ = false;
   bool late_ = false;
   bool closed_ = false;
-  bool ending_read_ = false;
   bool busy_ = false; ///< A request is in progress.
   wait waits_for_ = wait::request;
   steady_time since_{};

@@ -94,40 +94,6 @@ inline task<void> detail::promise<void>::get_return_object() noexcept {
   return task<void>{std::coroutine_handle<promise>::from_promise(*this)};
 }
 
-/// The same memory for Asio's operations, which are as many and as short.
-template <class T>
-struct frame_allocator {
-  using value_type = T;
-
-  frame_allocator() = default;
-  template <class Other>
-  frame_allocator(const frame_allocator<Other>&) noexcept {}
-
-  T* allocate(std::size_t count) { return static_cast<T*>(detail::take_frame(count * sizeof(T))); }
-  void deallocate(T* at, std::size_t count) noexcept { detail::give_frame(at, count * sizeof(T)); }
-
-  template <class Other>
-  friend bool operator==(const frame_allocator&, const frame_allocator<Other>&) noexcept {
-    return true;
-  }
-};
-
-/// A completion handler whose operation lives in that memory.
-template <class Handler>
-struct pooled {
-  using allocator_type = frame_allocator<std::byte>;
-
-  Handler handler;
-
-  allocator_type get_allocator() const noexcept { return {}; }
-  template <class... Args>
-  void operator()(Args&&... args) {
-    handler(std::forward<Args>(args)...);
-  }
-};
-template <class Handler>
-pooled(Handler) -> pooled<Handler>;
-
 /// Runs at once up to its first wait, and frees itself at its end.
 struct detached {
   struct promise_type {

@@ -14,6 +14,22 @@ namespace {
 /// What a rebuilt head has more than the one it was made of.
 constexpr std::size_t usual_head_bytes = 256;
 
+/// Passes over interim answers, which are not the client's: nothing was asked that they could refer
+/// to.
+reading read_final_head(response_reader& response, char* bytes, std::size_t& size) {
+  for (;;) {
+    auto got = response.read({bytes, size});
+    if (got != reading::complete || response.head().status >= 200)
+      return got;
+    if (response.head().status == 101)
+      return reading::failed;
+    auto passed = response.head().bytes;
+    std::memmove(bytes, bytes + passed, size - passed);
+    size -= passed;
+    response.reset();
+  }
+}
+
 } // namespace
 
 /// True: there is a replica's answer to relay. False: `refusal_` says why not, or the client is
@@ -69,10 +85,10 @@ task<attempt_end> exchange::attempt(bool fresh) {
   window_.clear();
   collected_.clear();
   if (!fresh)
-    link_ = lane_.upstreams.take(*endpoint_, now());
+    link_ = lane_.upstreams.take(*endpoint_, lane_.now());
   if (link_) {
     count(lane_.common().reuses);
-    client_.guard(&link_->socket);
+    client_.guard(link_.get());
   } else {
     attempt_end end = co_await connect();
     if (end != attempt_end::answered)
@@ -100,25 +116,20 @@ task<attempt_end> exchange::attempt(bool fresh) {
 }
 
 task<attempt_end> exchange::connect() {
-  error_code error;
+  boost::system::error_code error;
   auto address = asio::ip::make_address(decision_.endpoint->address, error);
   if (error)
     co_return attempt_end::not_connected;
-  asio::ip::tcp::endpoint to{address, decision_.endpoint->port};
-  link_ = lane_.upstreams.make();
-  link_->socket.open(to.protocol(), error);
-  if (error)
-    co_return attempt_end::not_connected;
   count(lane_.common().connects);
-  client_.guard(&link_->socket);
+  link_ = lane_.upstreams.make();
+  if (!link_->connect({address, decision_.endpoint->port}))
+    co_return attempt_end::not_connected;
+  client_.guard(link_.get());
   client_.enter(wait::connect, until_);
-  error = co_await connected{link_->socket, to};
+  co_await link_->writable();
   // A replica that does not even take the connection has seen nothing of the request.
   client_.take_late();
-  if (error)
-    co_return attempt_end::not_connected;
-  link_->socket.set_option(asio::ip::tcp::no_delay{true}, error);
-  co_return attempt_end::answered;
+  co_return link_->is_connected() ? attempt_end::answered : attempt_end::not_connected;
 }
 
 task<attempt_end> exchange::send_request() {
@@ -144,55 +155,39 @@ task<attempt_end> exchange::send_request() {
   p.add(spliced.middle);
   p.add(spliced.tail);
   for (;;) {
-    auto sent = p.send(link_->socket);
+    auto sent = p.send(*link_);
     // A replica may answer without reading everything; what it said is read next.
-    if (sent.error && !link_->reused)
+    if (sent.failed && !link_->reused)
       co_return attempt_end::answered;
-    if (sent.error)
+    if (sent.failed)
       co_return attempt_end::reused_closed;
     if (p.empty())
       co_return attempt_end::answered;
     client_.enter(wait::first_byte, now() + lane_.options().limits.write_stall);
-    error_code error = co_await writable{link_->socket};
+    co_await link_->writable();
     if (client_.gone())
       co_return attempt_end::lost;
     if (client_.take_late())
       co_return attempt_end::late;
-    if (error)
-      co_return attempt_end::lost;
   }
 }
 
 task<attempt_end> exchange::read_answer_head() {
-  if (!buffer_)
-    buffer_ = lane_.take_buffer();
   client_.enter(wait::first_byte, until_);
   for (;;) {
-    auto got = response_.read({buffer_.get(), got_});
-    if (got == reading::complete && response_.head().status >= 200)
+    attempt_end end = co_await read_more();
+    if (end == attempt_end::lost && got_ == 0 && link_->reused && !client_.gone())
+      co_return attempt_end::reused_closed;
+    if (end != attempt_end::answered)
+      co_return end;
+    auto got = read_final_head(response_, buffer_.get(), got_);
+    if (got == reading::complete)
       break;
-    if (got == reading::complete && response_.head().status != 101) {
-      // An interim answer is not the client's: nothing was asked that it could refer to.
-      auto size = response_.head().bytes;
-      std::memmove(buffer_.get(), buffer_.get() + size, got_ - size);
-      got_ -= size;
-      response_.reset();
-      continue;
-    }
     if (got != reading::incomplete || got_ == limits::upstream_buffer_bytes) {
       auto why = response_.why().empty() ? "its head is too large" : response_.why();
       fail(failure::upstream_error, "the replica's answer is not valid HTTP: " + std::string{why});
       co_return attempt_end::lost;
     }
-    transfer read =
-      co_await read_some{link_->socket, buffer_.get() + got_, limits::upstream_buffer_bytes - got_};
-    if (client_.gone())
-      co_return attempt_end::lost;
-    if (client_.take_late())
-      co_return attempt_end::late;
-    if (read.error)
-      co_return got_ == 0 && link_->reused ? attempt_end::reused_closed : attempt_end::lost;
-    got_ += read.bytes;
   }
   const auto& answer = response_.head();
   response_text_.assign(buffer_.get(), answer.bytes);
@@ -203,17 +198,23 @@ task<attempt_end> exchange::read_answer_head() {
   co_return attempt_end::answered;
 }
 
+/// Reads what comes next. A buffer is taken when there is something to put in it: a thousand
+/// replicas that think share a few, whose memory is warm.
 task<attempt_end> exchange::read_more() {
-  if (at_ == got_)
+  if (at_ == got_) {
     at_ = got_ = 0;
-  transfer read =
-    co_await read_some{link_->socket, buffer_.get() + got_, limits::upstream_buffer_bytes - got_};
+    lane_.give_buffer(std::move(buffer_));
+  }
+  co_await link_->readable();
   if (client_.gone())
     co_return attempt_end::lost;
   if (client_.take_late())
     co_return attempt_end::late;
-  ended_ = read.error == asio::error::eof;
-  if (read.error)
+  if (!buffer_)
+    buffer_ = lane_.take_buffer();
+  auto read = link_->read(buffer_.get() + got_, limits::upstream_buffer_bytes - got_);
+  ended_ = read.ended;
+  if (read.failed)
     co_return attempt_end::lost;
   got_ += read.bytes;
   co_return attempt_end::answered;
@@ -236,7 +237,7 @@ task<attempt_end> exchange::collect_body(std::size_t most) {
     if (window_.size() > most)
       co_return attempt_end::answered;
     attempt_end end = co_await read_more();
-    client_.touch(now());
+    client_.touch(lane_.now());
     if (end != attempt_end::answered && !(ended_ && response_.head().framing == body_framing::until_close))
       co_return end;
   }
@@ -251,7 +252,7 @@ void exchange::drop_link() {
 void exchange::keep_link() {
   client_.guard(nullptr);
   if (link_ && response_.head().keep_alive && at_ == got_ && !ended_)
-    lane_.upstreams.keep(endpoint_, std::move(link_), now());
+    lane_.upstreams.keep(endpoint_, std::move(link_), lane_.now());
   link_.reset();
   decision_.reservation.release();
 }

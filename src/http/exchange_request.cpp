@@ -99,7 +99,6 @@ task<bool> exchange::take_body() {
   body_taken_ = true;
   outcome_.bytes_in = large_ ? large_size_ : used_ - head().bytes;
   client_.make_room(used_ + body_scanner::padding);
-  client_.watch();
   co_return true;
 }
 
@@ -132,13 +131,6 @@ task<bool> exchange::take_sized_body(std::size_t size) {
       co_return false;
   }
   used_ = whole;
-  // A read that was posted before the body was known may have left no room for the padding.
-  if (client_.capacity() < whole + body_scanner::padding) {
-    if (!grow_body(size))
-      co_return false;
-    std::memcpy(large_.get(), bytes().data() + head().bytes, size);
-    large_size_ = size;
-  }
   co_return true;
 }
 
@@ -155,14 +147,12 @@ task<bool> exchange::take_large_body(std::size_t size) {
     if (large_size_ == size)
       co_return true;
     client_.enter(wait::body, until_);
-    co_await client_.more(large_.get() + large_size_, size - large_size_);
+    std::size_t came = co_await client_.more(large_.get() + large_size_, size - large_size_);
     if (client_.gone())
       co_return false;
-    large_size_ += client_.take_direct();
-    if (client_.take_late()) {
-      co_await client_.end_read();
+    large_size_ += came;
+    if (client_.take_late())
       co_return fail(failure::request_timeout, "the request body did not arrive in time");
-    }
   }
 }
 

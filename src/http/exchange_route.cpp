@@ -22,6 +22,8 @@ routing::query exchange::query() const {
 }
 
 task<bool> exchange::decide() {
+  if (client_.has_left())
+    co_return false;
   chance_ = lane_.random();
   decision_ = routing::route(*snapshot_, query());
   if (decision_.outcome == routing::outcome_kind::needs_ticket) {

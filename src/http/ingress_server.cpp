@@ -14,7 +14,7 @@ namespace assay::http {
 
 namespace {
 
-problem cannot_bind(const ingress_options& o, const error_code& error) {
+problem cannot_bind(const ingress_options& o, const std::error_code& error) {
   return {
     problem_kind::unavailable,
     "the ingress cannot listen: " + error.message(),
@@ -23,7 +23,7 @@ problem cannot_bind(const ingress_options& o, const error_code& error) {
 }
 
 std::optional<problem> bad_address(const ingress_options& o, asio::ip::address& address) {
-  error_code error;
+  boost::system::error_code error;
   address = asio::ip::make_address(o.address, error);
   if (error)
     return problem{

@@ -1,7 +1,7 @@
 #pragma once
 // The ingress: applications connect here, their requests are routed and relayed to replicas.
 //
-// Each HTTP thread owns its io_context, its listening socket (SO_REUSEPORT), its client and
+// Each HTTP thread owns its event loop, its listening socket (SO_REUSEPORT), its client and
 // upstream connections, its snapshot pointer and its decision ring, so that a request meets no lock
 // and no other thread. Knows no actors: what it needs from the rest of assayd are the hooks, which
 // are called on HTTP threads and must return at once.

@@ -4,6 +4,11 @@
 #include "src/http/connection.hpp"
 #include "src/http/reply.hpp"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <random>
 
@@ -11,7 +16,17 @@ namespace assay::http {
 
 namespace {
 
-using reuse_port = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+constexpr auto sweep_every = std::chrono::seconds{1};
+constexpr int accepts_per_turn = 64; ///< Those who are served already get their turn.
+
+bool set_option(int descriptor, int option) {
+  int on = 1;
+  return ::setsockopt(descriptor, SOL_SOCKET, option, &on, sizeof on) == 0;
+}
+
+std::error_code last_error() {
+  return {errno, std::system_category()};
+}
 
 std::uint64_t first_seed() {
   std::random_device source;
@@ -40,128 +55,127 @@ void body_budget::release() {
 
 lane::lane(std::shared_ptr<ingress_common> common, unsigned number)
   : common_{std::move(common)}, number_{number}, ring{limits::decision_ring},
-    upstreams{io_, common_->options.limits.upstream_idle}, work_{io_.get_executor()},
-    acceptor_{io_.get_executor()}, accept_pause_{io_}, wheel_timer_{io_}, outcome_timer_{io_},
-    sweep_timer_{io_}, wheel_{std::chrono::steady_clock::now()}, seed_{first_seed()} {}
+    upstreams{loop_, common_->options.limits.upstream_idle},
+    wheel_{std::chrono::steady_clock::now()}, seed_{first_seed()} {}
 
-lane::~lane() = default;
+lane::~lane() {
+  stop_accepting();
+}
 
-error_code lane::listen(const asio::ip::tcp::endpoint& at, asio::ip::tcp::endpoint& to) {
-  error_code error;
-  acceptor_.open(at.protocol(), error);
-  if (!error)
-    acceptor_.set_option(asio::socket_base::reuse_address{true}, error);
-  if (!error && common_->options.threads > 1)
-    acceptor_.set_option(reuse_port{true}, error);
-  if (!error)
-    acceptor_.bind(at, error);
-  if (!error)
-    acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (!error)
-    to = acceptor_.local_endpoint(error);
-  return error;
+std::error_code lane::listen(const asio::ip::tcp::endpoint& at, asio::ip::tcp::endpoint& to) {
+  auto& socket = front_.descriptor;
+  socket = ::socket(at.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  auto size = static_cast<socklen_t>(at.size());
+  auto bound = socket >= 0 && set_option(socket, SO_REUSEADDR)
+               && (common_->options.threads == 1 || set_option(socket, SO_REUSEPORT))
+               && ::bind(socket, at.data(), size) == 0 && ::listen(socket, SOMAXCONN) == 0
+               && ::getsockname(socket, to.data(), &size) == 0
+               && loop_.add(socket, front_, EPOLLIN | EPOLLET);
+  if (!bound)
+    return last_error();
+  to.resize(size);
+  return {};
 }
 
 void lane::run() {
-  accept();
-  sweep_later();
-  io_.run();
+  sweep_due_ = now() + sweep_every;
+  while (!draining_ || !connections_.empty()) {
+    loop_.turn(next_due());
+    on_time();
+  }
+  upstreams.clear();
   flush_outcomes();
 }
 
-void lane::accept() {
-  acceptor_.async_accept([this](error_code error, tcp_socket socket) {
-    if (draining_ || error == asio::error::operation_aborted)
-      return;
-    if (!error) {
-      take(std::move(socket));
-      accept();
-      return;
-    }
-    // Out of descriptors, most likely: without a pause this would spin.
-    log::warn("accept_failed", {{"error", error.message()}});
-    accept_pause_.expires_after(limits::outcome_every);
-    accept_pause_.async_wait([this](error_code stopped) {
-      if (!stopped)
-        accept();
-    });
-  });
+steady_time lane::next_due() const {
+  return std::min({wheel_due_, outcomes_due_, sweep_due_, accept_due_});
 }
 
-void lane::take(tcp_socket socket) {
-  error_code ignored; // A connection that is dead already is noticed at its first read.
-  socket.set_option(asio::ip::tcp::no_delay{true}, ignored);
-  socket.non_blocking(true, ignored);
+void lane::on_time() {
+  auto t = now();
+  if (t >= wheel_due_) {
+    wheel_due_ = never;
+    wheel_.advance(t);
+    wheel_due_ = wheel_.next().value_or(never);
+  }
+  if (t >= outcomes_due_)
+    flush_outcomes();
+  if (t >= sweep_due_) {
+    upstreams.sweep(t);
+    sweep_due_ = t + sweep_every;
+  }
+  if (t >= accept_due_)
+    accept();
+}
+
+void lane::accept() {
+  accept_due_ = never;
+  for (int i = 0; i < accepts_per_turn && !draining_; ++i) {
+    asio::ip::tcp::endpoint from;
+    auto size = static_cast<socklen_t>(from.capacity());
+    auto socket = ::accept4(front_.descriptor, from.data(), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (socket >= 0) {
+      from.resize(size);
+      take(socket, from);
+      continue;
+    }
+    if (errno == EINTR || errno == ECONNABORTED)
+      continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK)
+      return;
+    // Out of descriptors, most likely: without a pause this would spin.
+    log::warn("accept_failed", {{"error", last_error().message()}});
+    accept_due_ = now() + limits::outcome_every;
+    return;
+  }
+  if (!draining_)
+    loop_.again(front_);
+}
+
+void lane::take(int descriptor, const asio::ip::tcp::endpoint& from) {
   count(common_->accepted);
   if (common_->open.load(std::memory_order_relaxed) >= common_->options.limits.connections) {
     auto text = write_refusal(
       {contract::failure::no_capacity, "too many connections are open; try again"}, {{}, false, 1}
     );
-    parts all;
-    all.add(text);
-    all.send(socket);
-    close_quietly(socket);
+    ::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    ::close(descriptor);
     return;
   }
-  auto peer = socket.remote_endpoint(ignored).address().to_string(ignored);
-  connection::start(std::make_shared<connection>(*this, std::move(socket), std::move(peer)));
+  connection::start(std::make_shared<connection>(*this, descriptor, from.address().to_string()));
+}
+
+void lane::stop_accepting() {
+  loop_.forget(front_);
+  if (front_.descriptor >= 0)
+    ::close(std::exchange(front_.descriptor, -1));
 }
 
 void lane::left(connection& c) {
   connections_.erase(&c);
-  end_if_empty();
 }
 
 void lane::drain() {
   draining_ = true;
-  error_code ignored;
-  acceptor_.close(ignored);
-  accept_pause_.cancel();
-  sweep_timer_.cancel();
+  accept_due_ = sweep_due_ = never;
+  stop_accepting();
   auto all = connections_;
   for (auto* c : all)
     if (connections_.contains(c))
       c->drain();
-  end_if_empty();
 }
 
 void lane::cut() {
   draining_ = true;
-  while (!connections_.empty()) {
-    auto* c = *connections_.begin();
-    connections_.erase(connections_.begin());
-    c->cut();
-  }
-}
-
-void lane::end_if_empty() {
-  if (!draining_ || !connections_.empty())
-    return;
-  work_.reset();
-  wheel_timer_.cancel();
-  outcome_timer_.cancel();
-  upstreams.clear();
+  auto all = connections_;
+  for (auto* c : all)
+    if (connections_.contains(c))
+      c->cut();
 }
 
 void lane::watch(timer_wheel::entry& e, steady_time due) {
   wheel_.watch(e, due);
-  if (!wheel_armed_ || due + timer_wheel::tick < *wheel_armed_)
-    arm_wheel();
-}
-
-void lane::arm_wheel() {
-  auto next = wheel_.next();
-  wheel_armed_ = next;
-  if (!next)
-    return;
-  wheel_timer_.expires_at(*next);
-  wheel_timer_.async_wait([this](error_code stopped) {
-    if (stopped)
-      return;
-    wheel_armed_ = steady_time::min(); // Nobody needs to arm it while it turns.
-    wheel_.advance(std::chrono::steady_clock::now());
-    arm_wheel();
-  });
+  wheel_due_ = std::min(wheel_due_, due + timer_wheel::tick);
 }
 
 void lane::report(routing::outcome o) {
@@ -172,28 +186,14 @@ void lane::report(routing::outcome o) {
   outcomes_.push_back(std::move(o));
   if (outcomes_.size() >= limits::outcome_batch)
     flush_outcomes();
-  if (outcomes_.size() != 1)
-    return;
-  outcome_timer_.expires_after(limits::outcome_every);
-  outcome_timer_.async_wait([this](error_code stopped) {
-    if (!stopped)
-      flush_outcomes();
-  });
+  if (outcomes_.size() == 1)
+    outcomes_due_ = now() + limits::outcome_every;
 }
 
 void lane::flush_outcomes() {
+  outcomes_due_ = never;
   if (!outcomes_.empty() && common_->hooks.on_outcomes)
     common_->hooks.on_outcomes(std::exchange(outcomes_, {}));
-}
-
-void lane::sweep_later() {
-  sweep_timer_.expires_after(std::chrono::seconds{1});
-  sweep_timer_.async_wait([this](error_code stopped) {
-    if (stopped || draining_)
-      return;
-    upstreams.sweep(std::chrono::steady_clock::now());
-    sweep_later();
-  });
 }
 
 decision_id lane::id_of(std::uint64_t position) const {

@@ -1,9 +1,10 @@
 #pragma once
 // One HTTP thread and all that it owns.
 //
-// Everything here but `post` is touched by this thread alone: sockets, wheel, pool of upstream
-// connections, snapshot pointer, decision ring and the batch of outcomes.
+// Everything here but `post` is touched by this thread alone: loop, sockets, wheel, pool of
+// upstream connections, snapshot pointer, decision ring and the batch of outcomes.
 
+#include "src/http/event_loop.hpp"
 #include "src/http/ingress_server.hpp"
 #include "src/http/retry.hpp"
 #include "src/http/scan.hpp"
@@ -13,11 +14,10 @@
 #include "src/http/upstream_pool.hpp"
 #include "src/routing/trace.hpp"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/steady_timer.hpp>
-
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <system_error>
 #include <unordered_set>
 
 namespace assay::http {
@@ -64,9 +64,9 @@ private:
 };
 
 class lane : public std::enable_shared_from_this<lane> {
-  // First, so that they end last: handlers left in io_ hold connections, which count in common_.
+  // First, so that they end last: sockets leave the loop when they are closed.
   std::shared_ptr<ingress_common> common_;
-  asio::io_context io_{1};
+  event_loop loop_;
   unsigned number_;
 
 public:
@@ -74,15 +74,12 @@ public:
   ~lane();
 
   /// Binds; port 0 takes any free one. `to` names what is bound now.
-  error_code listen(const asio::ip::tcp::endpoint& at, asio::ip::tcp::endpoint& to);
+  std::error_code listen(const asio::ip::tcp::endpoint& at, asio::ip::tcp::endpoint& to);
 
   void run(); ///< The thread's body; returns after `drain` once no connection is left.
 
-  /// From any thread: runs `what` on this one.
-  template <class What>
-  void post(What what) {
-    asio::post(io_, std::move(what));
-  }
+  /// From any thread: runs `what` on this one, unless it has ended.
+  void post(std::function<void()> what) { loop_.post(std::move(what)); }
 
   // -- this thread only ---------------------------------------------------------------------------
 
@@ -107,7 +104,8 @@ public:
   std::unique_ptr<char[]> take_buffer();
   void give_buffer(std::unique_ptr<char[]> buffer);
 
-  asio::io_context& io() { return io_; }
+  event_loop& loop() { return loop_; }
+  steady_time now() const { return loop_.now(); } ///< When the turn began.
   ingress_common& common() { return *common_; }
   const ingress_options& options() const { return common_->options; }
   unsigned number() const { return number_; }
@@ -120,23 +118,30 @@ public:
   retry_budget retries;
 
 private:
-  void accept();
-  void take(tcp_socket socket);
-  void arm_wheel();
-  void flush_outcomes();
-  void sweep_later();
-  void end_if_empty();
+  /// The listening socket.
+  struct front final : event_loop::source {
+    explicit front(lane& l) : owner{l} {}
+    void on_ready(std::uint32_t) override { owner.accept(); }
+    lane& owner;
+    int descriptor = -1;
+  };
 
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  asio::basic_socket_acceptor<asio::ip::tcp, asio::io_context::executor_type> acceptor_;
-  asio::steady_timer accept_pause_;
-  asio::steady_timer wheel_timer_;
-  asio::steady_timer outcome_timer_;
-  asio::steady_timer sweep_timer_;
+  void accept();
+  void take(int descriptor, const asio::ip::tcp::endpoint& from);
+  void stop_accepting();
+  steady_time next_due() const;
+  void on_time();
+  void flush_outcomes();
+
+  static constexpr steady_time never = steady_time::max();
+
+  front front_{*this};
   timer_wheel wheel_;
-  std::optional<steady_time> wheel_armed_;
+  steady_time wheel_due_ = never;
+  steady_time outcomes_due_ = never;
+  steady_time sweep_due_ = never;
+  steady_time accept_due_ = never; ///< After a pause, because no descriptor was left.
   bool draining_ = false;
-  bool sweeping_ = false;
   std::unordered_set<connection*> connections_;
   std::vector<routing::outcome> outcomes_;
   std::vector<std::unique_ptr<char[]>> buffers_;

@@ -6,21 +6,26 @@
 
 namespace assay::http {
 
+void upstream_link::on_news() {
+  if (kept_by_)
+    kept_by_->drop(*this);
+}
+
 std::unique_ptr<upstream_link>
 upstream_pool::take(const pool::endpoint_counters& endpoint, steady_time now) {
   auto found = kept_.find(&endpoint);
-  if (found == kept_.end())
+  if (found == kept_.end() || found->second.links.empty())
     return nullptr;
   auto& links = found->second.links;
-  while (!links.empty()) {
-    auto link = std::move(links.back());
-    links.pop_back();
-    if (now - link->idle_since <= idle_ && !is_stale(link->socket)) {
-      link->reused = true;
-      return link;
-    }
+  if (now - links.back()->idle_since_ > idle_) {
+    links.clear(); // The rest is older.
+    return nullptr;
   }
-  return nullptr;
+  auto link = std::move(links.back());
+  links.pop_back();
+  link->kept_by_ = nullptr;
+  link->reused = true;
+  return link;
 }
 
 void upstream_pool::keep(
@@ -31,10 +36,17 @@ void upstream_pool::keep(
   auto& shelf = kept_[endpoint.get()];
   if (!shelf.endpoint)
     shelf.endpoint = endpoint;
-  if (shelf.links.size() >= limits::upstream_idle_per_endpoint)
+  if (link->may_read() || shelf.links.size() >= limits::upstream_idle_per_endpoint)
     return;
-  link->idle_since = now;
+  link->kept_by_ = this;
+  link->endpoint_ = endpoint.get();
+  link->idle_since_ = now;
   shelf.links.push_back(std::move(link));
+}
+
+void upstream_pool::drop(const upstream_link& link) {
+  auto& links = kept_.at(link.endpoint_).links;
+  std::erase_if(links, [&](const auto& kept) { return kept.get() == &link; });
 }
 
 std::size_t upstream_pool::sweep(steady_time now) {
@@ -42,7 +54,7 @@ std::size_t upstream_pool::sweep(steady_time now) {
   for (auto at = kept_.begin(); at != kept_.end();) {
     auto& links = at->second.links;
     auto fresh = std::find_if(links.begin(), links.end(), [&](const auto& link) {
-      return now - link->idle_since <= idle_;
+      return now - link->idle_since_ <= idle_;
     });
     links.erase(links.begin(), fresh);
     kept += links.size();

@@ -69,6 +69,10 @@ void mock_peer::reset() {
   socket_ = -1;
 }
 
+void mock_peer::finish_sending() {
+  ::shutdown(socket_, SHUT_WR);
+}
+
 bool mock_peer::closed_within(std::chrono::milliseconds limit) {
   pollfd wanted{socket_, POLLRDHUP, 0};
   return ::poll(&wanted, 1, static_cast<int>(limit.count())) > 0;

@@ -29,8 +29,9 @@ public:
   explicit mock_peer(int socket) : socket_{socket} {}
 
   void send(std::string_view bytes);
-  void close(); ///< Orderly, both ways.
-  void reset(); ///< With a RST.
+  void close();          ///< Orderly, both ways.
+  void reset();          ///< With a RST.
+  void finish_sending(); ///< Half-close.
   /// Waits until the other side has closed. False: it has not within the limit.
   bool closed_within(std::chrono::milliseconds limit);
   bool is_open() const { return socket_ >= 0; }

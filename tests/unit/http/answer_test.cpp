@@ -5,6 +5,8 @@
 
 #include <catch2/generators/catch_generators_all.hpp>
 
+#include <semaphore>
+
 using namespace assay;
 using namespace assay::tests;
 
@@ -42,6 +44,33 @@ TEST_CASE("a kept connection that the replica has closed is not used") {
   ingress.start();
   for (int i = 0; i < 20; ++i)
     REQUIRE(status_of(ask(ingress)) == 200);
+}
+
+TEST_CASE("news on a kept connection closes it at once, and no request ever meets it") {
+  auto ends = GENERATE(true, false);
+  std::counting_semaphore<> answered{0};
+  std::counting_semaphore<> looked{0};
+  std::atomic<int> closed{0};
+  mock_upstream replica{[&](mock_peer& peer, const mock_request& r) {
+    peer.send(json_answer(r.body));
+    answered.try_acquire_for(10s); // It is kept before its answer reaches the client.
+    ends ? peer.finish_sending() : peer.send("H");
+    closed += peer.closed_within(10s);
+    looked.release();
+    peer.close();
+  }};
+  ingress_fixture ingress{{{replica.port()}}};
+  ingress.options.limits.upstream_idle = 1h;
+  ingress.start();
+  for (int i = 0; i < 3; ++i) {
+    CHECK(body_of(ask(ingress)) == chat_body());
+    answered.release();
+    CHECK(looked.try_acquire_for(20s));
+  }
+  CHECK(closed == 3);
+  CHECK(replica.connections() == 3);
+  CHECK(ingress.server->stats().upstream_reuses == 0);
+  CHECK(ingress.server->stats().replays == 0);
 }
 
 TEST_CASE("a kept connection that dies on its next request is replayed once, on a fresh one") {

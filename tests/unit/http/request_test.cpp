@@ -317,6 +317,23 @@ TEST_CASE("bodies together stay inside their memory") {
   CHECK(w.ingress.server->stats().buffered_bytes == 0);
 }
 
+TEST_CASE("a client that has closed its side is told what is wrong, and is gone for anything else"
+) {
+  one_replica w{[](mock_peer& peer, const mock_request&) {
+    peer.closed_within(10s);
+    peer.close();
+  }};
+  w.ingress.start();
+  for (bool good : {false, true}) {
+    raw_client client{w.ingress.port()};
+    client.send(chat_request(good ? chat_body() : "["));
+    client.finish_sending();
+    auto answer = client.read_all();
+    CHECK((good ? answer.empty() : status_of(answer) == 400));
+  }
+  CHECK(w.ingress.outcomes.wait_for(2)[1].how == routing::ending::client_gone);
+}
+
 TEST_CASE("Expect: 100-continue is answered once the head is found good, and not before") {
   one_replica w;
   w.ingress.start();
