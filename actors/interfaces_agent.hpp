@@ -80,10 +80,11 @@ struct adopt_answer {
   std::optional<problem> refused; ///< Nothing: the coordinator was told.
 };
 
-/// Every replica is to end, because the agent ends and was told so.
+/// Every replica is to end, because the agent ends and was told so. Answered when all have.
 struct stop_all {};
+struct all_stopped {};
 
-/// How the agent stands: /healthz, /metrics, and the end of `stop_all`.
+/// How the agent stands: /healthz and /metrics.
 struct status_question {};
 struct status_answer {
   std::size_t sessions = 0;
@@ -107,7 +108,7 @@ using uplink_actor = caf::typed_actor<
   caf::reacts_to<fabric::native_samples>,
   caf::replies_to<adopt_question>::with<adopt_answer>,
   caf::replies_to<status_question>::with<status_answer>,
-  caf::reacts_to<stop_all>>;
+  caf::replies_to<stop_all>::with<all_stopped>>;
 
 // -- PROBE ------------------------------------------------------------------------------------
 
@@ -148,6 +149,7 @@ ASSAY_IN_PROCESS(agent::adopt_answer)
 ASSAY_IN_PROCESS(agent::status_question)
 ASSAY_IN_PROCESS(agent::status_answer)
 ASSAY_IN_PROCESS(agent::stop_all)
+ASSAY_IN_PROCESS(agent::all_stopped)
 ASSAY_IN_PROCESS(agent::probe_now)
 ASSAY_IN_PROCESS(agent::family_sampled)
 ASSAY_IN_PROCESS(agent::family_discovered)

@@ -10,6 +10,8 @@
 
 namespace assay {
 
+using fabric::replica_phase;
+
 namespace {
 
 pool::phase phase_of(fabric::replica_phase phase) {
@@ -84,12 +86,17 @@ void node_link_state::hear(agent_said& what) {
 
 void node_link_state::hear(fabric::inventory& what) {
   inventory_ = std::move(what);
+  families_.clear();
+  for (const auto& device : inventory_->devices)
+    families_.push_back(device.family);
+  met_in_ = options_.session;
   meet_pools();
   for (const auto& id : my_pools())
     report_host(pools_.pools.at(id));
   // A changed stack belongs to all of the host's replicas at once.
   for (auto [generation, report] : std::map{replicas_})
     hear(report);
+  stop_strays();
   note_stack();
   want_artifacts();
 }
@@ -117,6 +124,8 @@ void node_link_state::hear(fabric::replica_report& what) {
     for (auto& change :
          ledger::changes_for_adopted(*tables_.tables, what.implementation, options_.host))
       record(std::move(change), "the adopted server answers", ledger::trust::claimed);
+  if (is_stray(what))
+    stop_stray(what);
   auto generation = what.generation;
   auto implementation = what.implementation;
   replicas_[generation] = std::move(what);
@@ -182,14 +191,13 @@ void node_link_state::lose(const agent_lost& what) {
     return;
   connected_ = false;
   log::warn("agent_lost", {{"host", options_.host.value}, {"reason", what.reason}});
-  // Also to pools that the host belongs to no more: they may still send traffic to it.
-  for (const auto& id : std::exchange(met_, {}))
-    leave(id);
+  for (const auto& id : met_)
+    tell_lost(id, pool::host_loss::silent);
 }
 
-void node_link_state::leave(const pool_id& id) {
+void node_link_state::tell_lost(const pool_id& id, pool::host_loss how) {
   if (auto pool = pools_.pools.find(id); pool != pools_.pools.end())
-    self_->send(pool->second, pool::event{pool::host_lost{options_.host, options_.session}});
+    self_->send(pool->second, pool::event{pool::host_lost{options_.host, met_in_, how}});
 }
 
 // -- what pools and the ledger say
@@ -219,6 +227,7 @@ void node_link_state::learn(const tables_changed& what) {
   // From now on the tables speak for themselves: the same fact may come true a second time.
   std::erase_if(proposed_, [](const auto& one) { return one.second; });
   meet_pools();
+  stop_strays();
   note_stack();
   want_artifacts();
   for (const auto& [manifest, report] : artifacts_) {
@@ -276,17 +285,41 @@ host_answer node_link_state::answer() const {
     replicas_};
 }
 
+void node_link_state::stop_strays() {
+  for (const auto& [generation, report] : replicas_)
+    if (is_stray(report))
+      stop_stray(report);
+}
+
+/// What no pool of this host can know of has nobody else who would end it: its host left the pool,
+/// or the pool is no longer declared.
+bool node_link_state::is_stray(const fabric::replica_report& report) const {
+  if (!tables_.tables || !inventory_ || !connected_ || report.phase >= replica_phase::stopping)
+    return false;
+  auto mine = ledger::pools_of(*tables_.tables, options_.host, families_);
+  const auto* known = ledger::find(tables_.tables->implementations, report.implementation);
+  return known ? std::ranges::find(mine, known->what.pool) == mine.end() : mine.empty();
+}
+
+void node_link_state::stop_stray(const fabric::replica_report& report) const {
+  options_.send(
+    options_.host,
+    fabric::stop_replica{
+      .epoch = tables_.epoch,
+      .replica = report.replica,
+      .generation = report.generation,
+      .reason = "no pool of this host has it",
+    }
+  );
+}
+
 // -- pieces
 // ------------------------------------------------------------------------------------------------------
 
 std::vector<pool_id> node_link_state::my_pools() const {
   if (!tables_.tables)
     return {};
-  std::vector<catalog::family> families;
-  if (inventory_)
-    for (const auto& device : inventory_->devices)
-      families.push_back(device.family);
-  auto mine = ledger::pools_of(*tables_.tables, options_.host, families);
+  auto mine = ledger::pools_of(*tables_.tables, options_.host, families_);
   std::erase_if(mine, [this](const auto& id) { return !pools_.pools.contains(id); });
   return mine;
 }
@@ -320,7 +353,7 @@ void node_link_state::meet_pools() {
   auto mine = my_pools();
   for (const auto& id : std::exchange(met_, {})) {
     if (std::ranges::find(mine, id) == mine.end())
-      leave(id);
+      tell_lost(id, pool::host_loss::left);
     else
       met_.insert(id);
   }

@@ -58,7 +58,10 @@ private:
   void report_host(const pool_actor& to) const;
   void tell_pools(const pool::event& what);
   void meet_pools();
-  void leave(const pool_id& id);
+  void tell_lost(const pool_id& id, pool::host_loss how);
+  void stop_strays();
+  bool is_stray(const fabric::replica_report& report) const;
+  void stop_stray(const fabric::replica_report& report) const;
   void note_stack();
   void want_artifacts();
   void record(
@@ -71,6 +74,9 @@ private:
   tables_changed tables_;
   pools_known pools_;
   std::set<pool_id> met_;
+  std::uint64_t met_in_ = 0; ///< The session of the inventory that pools know.
+  /// Of the newest inventory: an agent that came back and has not said it yet is where it was.
+  std::vector<catalog::family> families_;
   std::optional<fabric::inventory> inventory_;
   std::map<std::uint64_t, fabric::replica_report> replicas_; ///< By generation.
   std::map<digest, fabric::artifact_report> artifacts_;      ///< By manifest.

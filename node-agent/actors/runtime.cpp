@@ -42,6 +42,8 @@ void runtime_state::stop(const stop_order& order) {
 }
 
 void runtime_state::report() {
+  if (!life::is_told(deeds_->rules(), state_))
+    return;
   auto report = deeds_->describe();
   report.phase = life::phase_of(state_);
   report.reason = life::reason_of(state_);

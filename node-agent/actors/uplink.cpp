@@ -189,6 +189,7 @@ void uplink_state::learn(fabric::replica_report& report) {
     return;
   }
   runtimes_.erase(which);
+  answer_if_stopped();
   // Told to a session it is over; else the next session has to hear of it.
   if (sessions_.empty())
     reports_.insert_or_assign(which, std::move(report));
@@ -235,10 +236,17 @@ status_answer uplink_state::status() const {
   return answer;
 }
 
-void uplink_state::stop_all_replicas() {
+void uplink_state::stop_all_replicas(caf::typed_response_promise<all_stopped> answer) {
   draining_ = "the agent ends";
+  when_stopped_ = std::move(answer);
+  answer_if_stopped();
   for (const auto& [which, actor] : runtimes_)
     self_->send(actor, stop_order{"the agent ends and was told to stop its replicas", {}});
+}
+
+void uplink_state::answer_if_stopped() {
+  if (runtimes_.empty() && when_stopped_.pending())
+    when_stopped_.deliver(all_stopped{});
 }
 
 artifact_answer uplink_state::answer_to_self() {
@@ -267,7 +275,11 @@ uplink(uplink_actor::stateful_pointer<uplink_state> self, std::shared_ptr<host_d
     [self](fabric::native_samples& samples) { self->state.learn(samples); },
     [self](const adopt_question& question) { return self->state.offer(question); },
     [self](status_question) { return self->state.status(); },
-    [self](stop_all) { self->state.stop_all_replicas(); },
+    [self](stop_all) {
+      auto answer = self->make_response_promise<all_stopped>();
+      self->state.stop_all_replicas(answer);
+      return answer;
+    },
   };
 }
 

@@ -33,7 +33,8 @@ public:
   void learn(fabric::native_samples& samples);
   adopt_answer offer(const adopt_question& question);
   status_answer status() const;
-  void stop_all_replicas();
+  /// `answer` is given once none runs any more.
+  void stop_all_replicas(caf::typed_response_promise<all_stopped> answer);
 
 private:
   /// A replica is one generation of one id; an older generation may still be ending beside it.
@@ -59,6 +60,7 @@ private:
   void run(const key& which, std::shared_ptr<replica_deeds> deeds);
   artifact_answer answer_to_self();
   void tell(const fabric::agent_message& message);
+  void answer_if_stopped();
 
   uplink_actor::pointer self_;
   std::shared_ptr<host_deeds> host_;
@@ -69,6 +71,7 @@ private:
   std::optional<fabric::inventory> inventory_;
   std::vector<fabric::native_sample> samples_;
   std::optional<std::string> draining_;
+  caf::typed_response_promise<all_stopped> when_stopped_;
 };
 
 uplink_actor::behavior_type

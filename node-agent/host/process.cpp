@@ -1,6 +1,7 @@
 #include "node-agent/host/process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -127,6 +128,23 @@ std::vector<process_ref> marked_with(std::string_view entry) {
       result.push_back(*who);
   });
   return result;
+}
+
+bool wait_for_end(const process_ref& who, std::chrono::milliseconds patience) {
+  auto file = static_cast<int>(::syscall(SYS_pidfd_open, who.pid, 0));
+  auto until = std::chrono::steady_clock::now() + patience;
+  pollfd end{file, POLLIN, 0};
+  // The pid may be another's by now: only the pair is the process.
+  while (file >= 0 && is_alive(who)) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+      until - std::chrono::steady_clock::now()
+    );
+    if (left.count() <= 0 || (::poll(&end, 1, static_cast<int>(left.count())) < 0 && errno != EINTR))
+      break;
+  }
+  if (file >= 0)
+    ::close(file);
+  return !is_alive(who);
 }
 
 bool send_signal(const process_ref& who, int signal) {

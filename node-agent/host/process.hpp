@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -57,6 +58,9 @@ std::vector<process_stat> descendants(const std::vector<process_stat>& all, pid_
 /// Processes whose environment holds the entry `NAME=VALUE`; those that may not be read are left
 /// out.
 std::vector<process_ref> marked_with(std::string_view entry);
+
+/// Waits for its end, at most `patience`; false when it still runs then.
+bool wait_for_end(const process_ref& who, std::chrono::milliseconds patience);
 
 /// Sends a signal to exactly that process; false when it is no more.
 bool send_signal(const process_ref& who, int signal);

@@ -11,12 +11,14 @@
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
+#include <caf/typed_actor.hpp>
 #include <signal.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
+#include <iostream>
 
 namespace assay::agent {
 
@@ -31,7 +33,6 @@ constexpr std::size_t messages_per_turn = 100; ///< Else one busy actor starves 
 constexpr auto replicas_patience = 2min;       ///< For their graces, when they end with the agent.
 constexpr auto work_patience = 3s;
 constexpr auto stop_patience = 3min;
-constexpr auto look_every = 50ms;
 
 int fail(const problem& why) {
   std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());
@@ -107,15 +108,16 @@ public:
 
   /// The replicas end first; true when all did in time.
   bool stop_replicas() {
-    caf::anon_send(uplink_, stop_all{});
-    auto until = std::chrono::steady_clock::now() + replicas_patience;
-    while (std::chrono::steady_clock::now() < until) {
-      auto status = ask_status(system_, uplink_);
-      if (status && status->replicas.empty())
-        return true;
-      std::this_thread::sleep_for(look_every);
-    }
-    return false;
+    caf::scoped_actor self{system_};
+    auto all_ended = false;
+    self->request(uplink_, replicas_patience, stop_all{})
+      .receive(
+        [&](all_stopped) { all_ended = true; },
+        [](const caf::error& why) {
+          log::warn("replicas_not_stopped", {{"why", caf::to_string(why)}});
+        }
+      );
+    return all_ended;
   }
 
   void end() {
@@ -251,12 +253,16 @@ int run_agent(const agent_config& config) {
     "agent_ends", {{"signal", std::to_string(signal)}, {"replicas", with_replicas ? "end" : "stay"}}
   );
   auto all_ended = !with_replicas || parts.stop_replicas();
+  lock->ends_as_told();
   parts.end();
   return all_ended ? 0 : 1;
 }
 
 int join_host(const join_command& command) {
-  auto token = fabric::parse_join_token(command.token);
+  auto text = command.token;
+  if (text == "-")
+    std::getline(std::cin, text);
+  auto token = fabric::parse_join_token(text);
   if (!token)
     return fail(token.error());
   agent_config config;
@@ -278,12 +284,14 @@ int join_host(const join_command& command) {
   auto key = fabric::to_text(token->coordinator_key) + '\n';
   if (auto kept = replace_file(whole->keys / coordinator_key_file, key, 0644); !kept)
     return fail(kept.error());
+  auto written = joined_config_path(whole->data);
+  if (auto kept = replace_file(written, joined_config_text(*whole), 0600); !kept)
+    return fail(kept.error());
   std::printf(
-    "Joined as %s. Start the agent:\n  assay-agent run --data %s --host %s --coordinator %s\n",
+    "Joined as %s. Start the agent (what it was told is in %s):\n  assay-agent run --data %s\n",
     joined->value.c_str(),
-    whole->data.c_str(),
-    whole->host.c_str(),
-    token->coordinator.c_str()
+    written.c_str(),
+    whole->data.c_str()
   );
   return 0;
 }
@@ -298,18 +306,14 @@ int stop_agent(const fs::path& data, bool stop_replicas) {
        "nothing is to be done; or name another --data"}
     );
   send_signal(*who, stop_replicas ? SIGUSR1 : SIGTERM);
-  auto until = std::chrono::steady_clock::now() + stop_patience;
-  while (is_alive(*who)) {
-    if (std::chrono::steady_clock::now() > until)
-      return fail(
-        {problem_kind::unavailable,
-         "the agent (pid " + std::to_string(who->pid) + ") has not ended within 3 min",
-         data.native(),
-         "look into its log; as a last means send it SIGKILL: its replicas live on"}
-      );
-    std::this_thread::sleep_for(look_every);
-  }
-  return 0;
+  if (wait_for_end(*who, stop_patience))
+    return 0;
+  return fail(
+    {problem_kind::unavailable,
+     "the agent (pid " + std::to_string(who->pid) + ") has not ended within 3 min",
+     data.native(),
+     "look into its log; as a last means send it SIGKILL: its replicas live on"}
+  );
 }
 
 } // namespace assay::agent

@@ -1,5 +1,7 @@
 #include "node-agent/program/agent_lock.hpp"
 
+#include "src/base/log.hpp"
+
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -50,6 +52,11 @@ result<agent_lock, problem> agent_lock::take(const std::filesystem::path& agent_
       "free space on that disk"}};
   }
   return agent_lock{file};
+}
+
+void agent_lock::ends_as_told() {
+  if (::ftruncate(file_, 0) != 0)
+    log::warn("agent_lock_not_cleared", {{"why", std::strerror(errno)}});
 }
 
 agent_lock::~agent_lock() {

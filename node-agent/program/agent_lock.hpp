@@ -1,5 +1,6 @@
 #pragma once
-// One agent per data directory: DIR/agent/lock is locked while it runs and says who it is.
+// One agent per data directory: DIR/agent/lock is locked while it runs and says who it is. An agent
+// that ends because it was told to leaves the file empty; one that died leaves its id there.
 
 #include "node-agent/host/process.hpp"
 
@@ -12,6 +13,9 @@ class agent_lock {
 public:
   /// Refused when another agent holds it; the problem names its pid.
   static result<agent_lock, problem> take(const std::filesystem::path& agent_directory);
+
+  /// The end that follows was asked for.
+  void ends_as_told();
 
   ~agent_lock();
   agent_lock(agent_lock&& other) noexcept : file_{std::exchange(other.file_, -1)} {}

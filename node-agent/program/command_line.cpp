@@ -45,7 +45,8 @@ just_exit refuse(const problem& why) {
 
 void add_run(CLI::App& app, run_words& words) {
   auto* run = app.add_subcommand("run", "Run the agent in the foreground");
-  run->add_option("--config", words.config, "Configuration file (YAML)")->check(CLI::ExistingFile);
+  run->add_option("--config", words.config, "Configuration file (YAML); else what `join` wrote")
+    ->check(CLI::ExistingFile);
   run->add_option("--data", words.data, "Data directory; the agent's part is DIR/agent");
   run->add_option("--host", words.host, "This host's name");
   run->add_option("--coordinator", words.coordinators, "HOST:PORT; may be repeated");
@@ -54,10 +55,8 @@ void add_run(CLI::App& app, run_words& words) {
   run->add_option("--ports", words.ports, "Ports for replicas, FIRST-LAST");
   run->add_option("--monitor", words.monitor, "ADDRESS:PORT of /metrics and /healthz, or off");
   run->add_flag("--stop-replicas", words.stop_replicas, "Replicas end with the agent");
-  run->footer(
-    "Example:\n  assay-agent run --data /var/lib/assay --coordinator 10.0.0.1:7103 --path "
-    "/opt/assay/llama/bin"
-  );
+  run->footer("Examples:\n  assay-agent run --data /var/lib/assay --path /opt/assay/llama/bin\n"
+              "  assay-agent run --data /var/lib/assay --coordinator 10.0.0.1:7103 --host node-17");
 }
 
 void add_adopt(CLI::App& app, adopt_words& words) {
@@ -77,11 +76,12 @@ void add_adopt(CLI::App& app, adopt_words& words) {
 
 void add_join(CLI::App& app, join_command& words) {
   auto* join = app.add_subcommand("join", "Register this host with a token of `assay host token`");
-  join->add_option("token", words.token, "The token; it works once, for 15 minutes")->required();
+  join->add_option("token", words.token, "The token, or - to read it from standard input")
+    ->required();
   join->add_option("--data", words.data, "Data directory")->capture_default_str();
   join->add_option("--keys", words.keys, "Folder of the CURVE keys");
   join->add_option("--host", words.host, "This host's name");
-  join->footer("Example:\n  assay-agent join assay-join-... --data /var/lib/assay --host node-17");
+  join->footer("Example:\n  assay-agent join - --data /var/lib/assay --host node-17 < token");
 }
 
 template <class T>
@@ -92,9 +92,12 @@ void override_with(T& target, const T& word) {
 
 command to_run(const run_words& words) {
   agent_config config;
-  if (!words.config.empty()) {
-    auto text = read_small_file(words.config);
-    auto parsed = parse_config(words.config, text.value_or(""));
+  auto file = words.config;
+  if (auto joined = joined_config_path(words.data); file.empty() && std::filesystem::exists(joined))
+    file = joined.native();
+  if (!file.empty()) {
+    auto text = read_small_file(file);
+    auto parsed = parse_config(file, text.value_or(""));
     if (!parsed) {
       for (const auto& why : parsed.error())
         std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());

@@ -25,7 +25,7 @@ struct adopt_command {
 };
 /// Registers this host with a token of `assay host token`.
 struct join_command {
-  std::string token;
+  std::string token; ///< `-`: the first line of standard input.
   std::filesystem::path data;
   std::filesystem::path keys; ///< Empty: `data/agent/keys`.
   std::string host;           ///< Empty: the machine's host name.

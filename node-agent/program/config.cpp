@@ -5,6 +5,7 @@
 #include "src/catalog/yaml_tree.hpp"
 
 #include <boost/asio/ip/address.hpp>
+#include <boost/json/serialize.hpp>
 #include <unistd.h>
 
 #include <array>
@@ -75,6 +76,23 @@ parse_config(const std::string& file, const std::string& text) {
   return config;
 }
 
+std::filesystem::path joined_config_path(const std::filesystem::path& data) {
+  return data / "agent/agent.yaml";
+}
+
+std::string joined_config_text(const agent_config& config) {
+  // A JSON string is a YAML scalar, whatever a folder is called.
+  auto quoted = [](const std::string& text) {
+    return boost::json::serialize(boost::json::string{text});
+  };
+  std::string text = "# Written by `assay-agent join`; `assay-agent run --data DIR` reads it.\n";
+  text += "data: " + quoted(config.data.native()) + "\nhost: " + quoted(config.host)
+          + "\nkeys: " + quoted(config.keys.native()) + "\ncoordinators:\n";
+  for (const auto& coordinator : config.coordinators)
+    text += "  - " + quoted(coordinator) + '\n';
+  return text;
+}
+
 result<std::optional<monitor_address>, problem> parse_monitor(const std::string& text) {
   if (text == "off")
     return std::optional<monitor_address>{};
@@ -112,7 +130,8 @@ result<agent_config, problem> complete(agent_config config) {
       problem_kind::invalid,
       "no coordinator is named",
       "coordinators",
-      "use --coordinator HOST:PORT, or `coordinators:` in the file of --config"}};
+      "join the host first (assay host join TOKEN --data DIR), use --coordinator HOST:PORT, or "
+      "`coordinators:` in the file of --config"}};
   std::error_code error;
   config.data = std::filesystem::absolute(config.data, error).lexically_normal();
   for (auto& folder : config.path)

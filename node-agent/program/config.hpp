@@ -36,6 +36,11 @@ struct agent_config {
 result<agent_config, std::vector<problem>>
 parse_config(const std::string& file, const std::string& text);
 
+/// What `join` writes and a `run` without `--config` reads: `parse_config` of it gives data, host,
+/// coordinators and keys back.
+std::filesystem::path joined_config_path(const std::filesystem::path& data);
+std::string joined_config_text(const agent_config& config);
+
 /// `ADDRESS:PORT` with an IP address, or `off`.
 result<std::optional<monitor_address>, problem> parse_monitor(const std::string& text);
 

@@ -1,6 +1,7 @@
 #include "node-agent/runtime/holder_link.hpp"
 
 #include "node-agent/host/cgroup.hpp"
+#include "node-agent/host/folder_watch.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +17,7 @@ namespace assay::agent {
 
 namespace {
 
+constexpr std::chrono::milliseconds end_patience{20};
 constexpr std::array stale_files{"holder.json", "exit.json"};
 
 /// The holder starts with clean signals and without our terminal's session.
@@ -118,6 +120,7 @@ std::size_t end_leftovers(const std::filesystem::path& directory) {
   if (!held || is_alive(held->holder))
     return 0;
   std::size_t killed = 0;
+  folder_watch group{held->cgroup};
   // Children may be born while we look, and the dying stay in the group until they are reaped; ten
   // rounds end any tree that is not a fork bomb.
   for (auto round = 0; round < 10; ++round) {
@@ -126,7 +129,10 @@ std::size_t end_leftovers(const std::filesystem::path& directory) {
       killed += send_signal(process, SIGKILL) ? 1 : 0;
     if (left.empty() && remove_group(held->cgroup))
       break;
-    ::usleep(20'000); // SIGKILL takes effect when the process is next scheduled.
+    for (const auto& process : left)
+      wait_for_end(process, end_patience); // SIGKILL takes effect when it is next scheduled.
+    if (left.empty())
+      group.wait(end_patience);
   }
   return killed;
 }

@@ -142,8 +142,8 @@ step advance(const rules& rules, const state& current, const event& what) {
       },
       [](const stopping& s, const auto&) { return stay(s); },
 
-      [](const absent&, const ticked&) {
-        return step{starting{}, {launch{}, report{}}};
+      [&](const absent&, const ticked&) {
+        return rules.found ? step{starting{}, {launch{}}} : step{starting{}, {launch{}, report{}}};
       },
       [](const absent&, const stop_asked& e) {
         return move_to(gone{e.why, false});
@@ -151,7 +151,7 @@ step advance(const rules& rules, const state& current, const event& what) {
       [](const absent& s, const auto&) { return stay(s); },
 
       [](const starting&, const launched& e) {
-        return move_to(loading{e.now, 0});
+        return e.proven ? move_to(ready{}) : move_to(loading{e.now, 0});
       },
       [](const starting&, const launch_failed& e) {
         return move_to(gone{e.why, true});
@@ -251,6 +251,10 @@ std::string reason_of(const state& s) {
     },
     s
   );
+}
+
+bool is_told(const rules& rules, const state& s) {
+  return !rules.found || phase_of(s) > replica_phase::starting;
 }
 
 bool is_observed(const state& s) {

@@ -34,6 +34,9 @@ struct rules {
   std::chrono::milliseconds cold_start{std::chrono::minutes{10}};
   std::chrono::milliseconds suspicion{std::chrono::minutes{1}}; ///< Then a suspect is stopped.
   bool ours = true; ///< false: somebody else's server, which is watched and never stopped.
+  /// It ran before this agent did: for the coordinator it is what it was until it has been looked
+  /// at, so nothing is reported before.
+  bool found = false;
 };
 
 // -- states: each holds only what is true in that state ---------------------------------------
@@ -86,6 +89,7 @@ enum class verdict : std::uint8_t {
 
 struct launched {
   steady_time now;
+  bool proven = false; ///< Found alive and well, after an earlier agent had its proof.
 };
 struct launch_failed {
   std::string why;
@@ -138,6 +142,8 @@ replica_phase phase_of(const state& s);
 std::string_view name(replica_phase phase);
 /// Why it is in this phase; empty when there is nothing to say.
 std::string reason_of(const state& s);
+/// False while the coordinator knows better than we do.
+bool is_told(const rules& rules, const state& s);
 /// True in the phases in which an engine can be asked something.
 bool is_observed(const state& s);
 

@@ -1,6 +1,7 @@
 #include "node-agent/runtime/replica.hpp"
 
 #include "node-agent/host/artifact_check.hpp"
+#include "node-agent/host/folder_watch.hpp"
 #include "node-agent/runtime/launch_plan.hpp"
 #include "node-agent/runtime/log_file.hpp"
 #include "src/base/log.hpp"
@@ -13,7 +14,6 @@
 
 #include <cstring>
 #include <span>
-#include <thread>
 
 namespace assay::agent {
 
@@ -25,8 +25,9 @@ using namespace std::chrono_literals;
 
 constexpr auto order_file = "order.capnp";
 constexpr auto endpoint_file = "endpoint.json";
+constexpr auto proof_file = "proved"; ///< The engine's version, once a real generation succeeded.
 constexpr auto holder_patience = 10s; ///< From fork to holder.json; a busy disk may take its time.
-constexpr auto holder_look = 20ms;
+constexpr auto holder_look = 200ms;   ///< For a holder that ends and writes nothing.
 constexpr std::size_t folder_name_bytes = 100;
 
 const catalog::artifact_kind adopted_kind = catalog::artifact_kind::adopted;
@@ -211,6 +212,11 @@ result<std::unique_ptr<replica>, problem> replica::take_over(
     new replica{around, std::move(*order), std::move(*profile), std::move(listener)}};
   made->directory_ = directory;
   made->taken_over_ = true;
+  made->rules_.found = true;
+  if (auto version = read_small_file(directory / proof_file)) {
+    made->proven_ = true;
+    made->engine_version_ = *version;
+  }
   if (!is_adopted(made->order_))
     if (auto loaded = made->load_endpoint(); !loaded)
       return unexpected{loaded.error()};
@@ -227,7 +233,7 @@ life::event replica::launch_now() {
   if (const auto* adopt = std::get_if<fabric::adopt_replica>(&order_))
     return watch(*adopt);
   if (taken_over_)
-    return life::launched{std::chrono::steady_clock::now()};
+    return resume();
   if (auto verified = verify_artifact(); !verified)
     return life::launch_failed{to_text(verified.error())};
   if (stop_asked_ || around_.ending)
@@ -239,15 +245,31 @@ life::event replica::launch_now() {
   return life::launched{std::chrono::steady_clock::now()};
 }
 
+/// What was proven stays proven as long as it lives and answers.
+life::event replica::resume() {
+  auto now = std::chrono::steady_clock::now();
+  if (!proven_)
+    return life::launched{now};
+  auto seen = look_now(true);
+  const auto* answer = std::get_if<life::sighted>(&seen);
+  if (!answer)
+    return seen;
+  auto is_well =
+    answer->verdict == life::verdict::good || answer->verdict == life::verdict::saturated;
+  return life::launched{now, is_well};
+}
+
 life::event replica::watch(const fabric::adopt_replica& order) {
   auto address = http::parse_client_address(order.url);
   if (!address)
     return life::launch_failed{"the URL cannot be used: " + address.error()};
-  std::lock_guard guard{mutex_};
-  address_ = *address;
-  started_at_ = wall_now();
-  make_prober({{"served_name", order.model.value}});
-  return life::launched{std::chrono::steady_clock::now()};
+  {
+    std::lock_guard guard{mutex_};
+    address_ = *address;
+    started_at_ = wall_now();
+    make_prober({{"served_name", order.model.value}});
+  }
+  return resume();
 }
 
 result<void, problem> replica::verify_artifact() {
@@ -359,6 +381,7 @@ void replica::make_prober(std::map<std::string, std::string> slots) {
 }
 
 result<void, problem> replica::wait_for_runtime() {
+  folder_watch files{directory_};
   auto until = std::chrono::steady_clock::now() + holder_patience;
   while (std::chrono::steady_clock::now() < until) {
     auto starting = false;
@@ -368,7 +391,7 @@ result<void, problem> replica::wait_for_runtime() {
         problem_kind::unavailable, std::get<life::ended>(*ended).meaning, directory_.native()}};
     if (!starting)
       return {};
-    std::this_thread::sleep_for(holder_look);
+    files.wait(holder_look);
   }
   return unexpected{problem{
     problem_kind::unavailable,
@@ -483,16 +506,19 @@ life::event replica::end_with(const exit_record& record) {
 life::event replica::look(bool serving) {
   life::sighted nothing{
     std::chrono::steady_clock::now(), life::verdict::unreachable, "it does not run yet"};
-  if (launching_)
-    return nothing;
+  return launching_ ? nothing : look_now(serving);
+}
+
+life::event replica::look_now(bool serving) {
   if (serving)
     has_served_ = true;
   if (!is_adopted(order_)) {
     auto starting = false;
     if (auto ended = look_at_process(starting))
       return *ended;
-    if (stop_asked_)
-      return nothing; // An engine that ends is not asked how it is.
+    if (stop_asked_) // An engine that ends is not asked how it is.
+      return life::sighted{
+        std::chrono::steady_clock::now(), life::verdict::unreachable, "it is ending"};
   }
   auto seen = prober_->look(serving, held());
   seen.now = std::chrono::steady_clock::now();
@@ -504,6 +530,9 @@ life::event replica::prove() {
   auto now = std::chrono::steady_clock::now();
   if (!proof.failure.empty())
     return life::proof_failed{now, proof.failure};
+  // Without the file the next agent proves it again, which costs no more than a pause.
+  if (auto kept = replace_file(directory_ / proof_file, proof.engine_version, 0600); !kept)
+    log::warn("proof_not_kept", {{"why", to_text(kept.error())}});
   std::lock_guard guard{mutex_};
   engine_version_ = proof.engine_version;
   return life::proved{now};

@@ -60,7 +60,8 @@ public:
   ~replica();
 
   /// Verifies the artifact, finds a port, starts the holder and waits until the runtime runs. A
-  /// replica that was taken over, and an adopted one, runs already.
+  /// replica that was taken over, and an adopted one, runs already; one that an earlier agent
+  /// proved need only answer well once.
   life::event launch();
 
   /// First the holder, then the engine.
@@ -90,6 +91,8 @@ private:
   );
 
   life::event launch_now();
+  life::event resume();
+  life::event look_now(bool serving);
   life::event watch(const fabric::adopt_replica& order);
   result<void, problem> verify_artifact();
   result<void, problem> start(const fabric::start_replica& order);
@@ -110,6 +113,7 @@ private:
   life::rules rules_;
   std::filesystem::path directory_;
   bool taken_over_ = false;
+  bool proven_ = false; ///< By an earlier agent.
   std::atomic<bool> stop_asked_ = false;
   std::atomic<bool> has_served_ = false;
   std::atomic<bool> launching_ = true; ///< Until `launch` has returned there is nothing to see.

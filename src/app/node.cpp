@@ -8,6 +8,7 @@
 #include "actors/mover.hpp"
 #include "actors/supervisor.hpp"
 #include "src/app/admin/admin.hpp"
+#include "src/app/agent_keeper.hpp"
 #include "src/app/allow_list.hpp"
 #include "src/app/errands.hpp"
 #include "src/app/founding.hpp"
@@ -42,8 +43,14 @@ struct actor_config : caf::actor_system_config {
   }
 };
 
+/// An IPv6 address stands in brackets before its port (RFC 3986).
+std::string text_of(const std::string& host, std::uint16_t port) {
+  auto shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  return shown + ":" + std::to_string(port);
+}
+
 std::string text_of(const listen_address& a) {
-  return a.host + ":" + std::to_string(a.port);
+  return text_of(a.host, a.port);
 }
 
 /// The address that local clients use: an ingress on all interfaces is reached on loopback.
@@ -79,6 +86,7 @@ struct node::whole {
   std::unique_ptr<http::service_listener> admin;
   std::unique_ptr<http::service_listener> monitor;
   std::optional<endpoints> before;
+  std::optional<agent_keeper> keeper;
 
   // The engine and the HTTP threads run before and after the actors do.
   std::mutex bound_mutex;
@@ -187,8 +195,7 @@ result<void, problem> node::whole::start_ingress() {
   if (!started)
     return started;
   how.ingress.port = ingress->port();
-  parts.base_url =
-    "http://" + reachable(how.ingress.host) + ":" + std::to_string(ingress->port()) + "/v1";
+  parts.base_url = "http://" + text_of(reachable(how.ingress.host), ingress->port()) + "/v1";
   return {};
 }
 
@@ -245,7 +252,7 @@ result<void, problem> node::whole::start_hub() {
   auto started = fabric::hub::start(options, events);
   if (!started && how.standalone && how.agents.port != 0) {
     log::warn("agents_port_changed", {{"why", to_text(started.error())}});
-    options.listen = how.agents.host + ":0";
+    options.listen = text_of(how.agents.host, 0);
     started = fabric::hub::start(options, events);
   }
   if (!started)
@@ -299,9 +306,17 @@ result<void, problem> node::whole::start_standalone() {
   if (auto key = read_tryout_key(how.data))
     if (auto done = write_env(how.data, parts.base_url, *key); !done)
       return done;
-  return start_agent(
-    how.data, hub->address(), how.runtime_path, before && before->agents != now.agents
-  );
+  if (before && before->agents != now.agents)
+    if (auto done = stop_agent(how.data); !done)
+      return done;
+  auto start = [data = how.data, to = hub->address(), path = how.runtime_path] {
+    return start_agent(data, to, path);
+  };
+  auto started = start();
+  if (!started)
+    return unexpected{started.error()};
+  keeper.emplace(how.data / "agent" / "lock", *started, std::move(start));
+  return {};
 }
 
 /// Engine's applier thread: must not block.
@@ -426,6 +441,7 @@ void node::whole::fill_parts() {
 /// From the outside in: nobody is answered by something that is gone already.
 void node::whole::stop() {
   is_ready = false;
+  keeper.reset();
   admin.reset();
   monitor.reset();
   if (ingress)

@@ -35,6 +35,10 @@ std::filesystem::path agent_program() {
   return std::filesystem::read_symlink("/proc/self/exe", unreadable).parent_path() / "assay-agent";
 }
 
+std::filesystem::path agent_log(const std::filesystem::path& data) {
+  return data / "agent" / "agent.log";
+}
+
 /// Starts a program in a session of its own, with both outputs appended to `log`.
 result<pid_t, problem>
 spawn(const std::vector<std::string>& words, const std::filesystem::path& log) {
@@ -120,25 +124,23 @@ std::optional<endpoints> read_endpoints(const std::filesystem::path& data) {
   return endpoints{at("ingress"), at("monitor"), at("agents"), at("admin")};
 }
 
-result<void, problem> start_agent(
+result<void, problem> stop_agent(const std::filesystem::path& data) {
+  auto pid = spawn({agent_program().string(), "stop", "--data", data.string()}, agent_log(data));
+  if (!pid)
+    return unexpected{pid.error()};
+  int status = 0; // That none ran is as good as that it ended.
+  while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return {};
+}
+
+result<pid_t, problem> start_agent(
   const std::filesystem::path& data,
   const std::string& coordinator,
-  const std::vector<std::string>& runtime_path,
-  bool is_moved
+  const std::vector<std::string>& runtime_path
 ) {
-  auto program = agent_program().string();
-  auto log = data / "agent" / "agent.log";
-  if (is_moved) {
-    // The agent of an earlier run dials an address that is ours no more; its replicas stay.
-    auto pid = spawn({program, "stop", "--data", data.string()}, log);
-    if (!pid)
-      return unexpected{pid.error()};
-    int status = 0; // That none ran is as good as that it ended.
-    while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
-    }
-  }
   std::vector<std::string> words{
-    program,
+    agent_program().string(),
     "run",
     "--data",
     data.string(),
@@ -152,12 +154,10 @@ result<void, problem> start_agent(
     words.push_back("--path");
     words.push_back(folder);
   }
-  auto pid = spawn(words, log);
-  if (!pid)
-    return unexpected{pid.error()};
-  // One that runs already holds the lock, and this one ends with exit code 4.
-  log::info("agent_started", {{"pid", std::to_string(*pid)}, {"log", log.string()}});
-  return {};
+  auto pid = spawn(words, agent_log(data));
+  if (pid)
+    log::info("agent_started", {{"pid", std::to_string(*pid)}, {"log", agent_log(data).string()}});
+  return pid;
 }
 
 result<std::string, problem> read_tryout_key(const std::filesystem::path& data) {

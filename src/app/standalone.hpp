@@ -6,6 +6,8 @@
 #include "src/base/result.hpp"
 #include "src/fabric/curve_keys.hpp"
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -35,14 +37,18 @@ result<void, problem> write_endpoints(const std::filesystem::path& data, const e
 /// run.
 std::optional<endpoints> read_endpoints(const std::filesystem::path& data);
 
-/// Starts `assay-agent` beside this program, in a session of its own, unless one runs on that data
-/// directory: it outlives assayd. Its log is DIR/agent/agent.log.
-result<void, problem> start_agent(
+/// Starts `assay-agent` beside this program, in a session of its own, and returns its process: it
+/// outlives assayd, and ends at once when one runs already on that data directory. Its log is
+/// DIR/agent/agent.log.
+result<pid_t, problem> start_agent(
   const std::filesystem::path& data,
   const std::string& coordinator,
-  const std::vector<std::string>& runtime_path,
-  bool is_moved
+  const std::vector<std::string>& runtime_path
 );
+
+/// Ends the agent of an earlier run, which dials an address that is ours no more; its replicas
+/// stay.
+result<void, problem> stop_agent(const std::filesystem::path& data);
 
 /// The secret of the key `tryout`, as an apply issued it: DIR/run/env (0600) keeps it for `assay
 /// env`.

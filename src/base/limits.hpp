@@ -153,6 +153,7 @@ inline constexpr std::size_t ended_replicas_kept = 32; ///< Folders with the log
 inline constexpr auto start_unheard = 10s; ///< A start or stop that no report followed is repeated.
 inline constexpr auto host_settles = 1s; ///< After an agent came: for its replicas to be reported.
 inline constexpr auto replica_confirm = 5s; ///< After its agent came back, to be reported again.
+inline constexpr auto unwatched = 15s;      ///< Replicas serve so long while their agent is silent.
 inline constexpr auto drain_deadline = 2min;
 inline constexpr auto drain = 10s;             ///< Requests in flight when assayd is told to stop.
 inline constexpr auto scale_up_wait = 5s;      ///< Somebody waited so long: one more replica.

@@ -271,10 +271,11 @@ void add_cluster(CLI::App& app, chosen& o) {
   auto* join_word = word(
     *host,
     "join",
-    "Register this host (run it there)",
-    "assay host join TOKEN --data /var/lib/assay"
+    "Register this host (run it there); --data DIR and --host NAME may follow the token",
+    "assay host join - --data /var/lib/assay < token"
   );
-  join_word->add_option("token", o.text)->required();
+  join_word->add_option("token", o.text, "The token, or - to read it from standard input")
+    ->required();
   join_word->allow_extras();
   join_word->fallthrough(false); // What follows the token is the agent's, and in this order.
   join_word->callback([&o, join_word] {

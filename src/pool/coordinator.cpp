@@ -79,13 +79,22 @@ void coordinator::on(const host_reported& e) {
 }
 
 void coordinator::on(const host_lost& e) {
-  if (!is_current(e.host, e.session))
+  auto h = hosts_.find(e.host);
+  if (h == hosts_.end() || h->second.last.session != e.session)
     return;
-  hosts_[e.host].connected = false;
+  if (std::exchange(h->second.connected, false)) {
+    h->second.lost_at = now_;
+    changed_ = true;
+  }
+  if (e.how == host_loss::left)
+    fence(e.host);
+}
+
+/// What was started by a host that is out of sight is not ours to use until it is reported again.
+void coordinator::fence(const host_id& host) {
   for (auto& [generation, r] : replicas_)
-    if (r.host == e.host)
-      r.fenced = true;
-  changed_ = true;
+    if (r.host == host && !std::exchange(r.fenced, true))
+      changed_ = true;
 }
 
 void coordinator::on(const replica_reported& e) {
@@ -248,7 +257,8 @@ void coordinator::check_invariants() const {
     check(out <= r.slots, "credits out never exceed the endpoint's slots");
     if (takes_traffic(r))
       check(
-        hosts_.at(r.host).connected && !r.address.empty(), "traffic goes to what can be reached"
+        is_in_service(hosts_.at(r.host)) && !r.address.empty(),
+        "traffic goes to what can be reached"
       );
   }
   check(queue_.size() <= queue_.capacity(), "the queue is bounded");

@@ -72,7 +72,9 @@ private:
   void chase(replica_state& r);
   void send_stop(replica_state& r);
   void send_start(replica_state& r);
+  void fence(const host_id& host);
   bool has_settled(const host_state& h) const;
+  bool is_in_service(const host_state& h) const;
   bool is_live(const replica_state& r) const;
   bool takes_traffic(const replica_state& r) const;
   std::vector<replica_state*> live_of(const implementation_id& id);

@@ -18,9 +18,13 @@ bool coordinator::has_settled(const host_state& h) const {
   });
 }
 
+bool coordinator::is_in_service(const host_state& h) const {
+  return h.connected || now_ < h.lost_at + limits::unwatched;
+}
+
 bool coordinator::is_live(const replica_state& r) const {
   auto h = hosts_.find(r.host);
-  return !r.leaving && !r.fenced && h != hosts_.end() && h->second.connected
+  return !r.leaving && !r.fenced && h != hosts_.end() && is_in_service(h->second)
          && r.phase < phase::draining;
 }
 
@@ -37,6 +41,9 @@ std::vector<replica_state*> coordinator::live_of(const implementation_id& id) {
 }
 
 void coordinator::reconcile() {
+  for (const auto& [id, h] : hosts_)
+    if (!is_in_service(h))
+      fence(id);
   // What came back with its agent but was not reported again is not there any more.
   std::vector<std::uint64_t> unconfirmed;
   for (auto& [generation, r] : replicas_)

@@ -76,7 +76,7 @@ pool_view coordinator::view(steady_time now) const {
     const auto& manifest = w.wanted.launch.manifest;
     seen.artifact_verified = std::any_of(hosts_.begin(), hosts_.end(), [&](const auto& h) {
       const auto& verified = h.second.last.verified;
-      return h.second.connected && std::count(verified.begin(), verified.end(), manifest) > 0;
+      return is_in_service(h.second) && std::count(verified.begin(), verified.end(), manifest) > 0;
     });
     v.implementations.push_back(std::move(seen));
   }

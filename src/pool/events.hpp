@@ -75,10 +75,18 @@ struct host_reported {
   friend bool operator==(const host_reported&, const host_reported&) = default;
 };
 
-/// Its link is silent. Its replicas take no traffic until they are reported again.
+enum class host_loss : std::uint8_t {
+  silent, ///< Its agent says nothing: killed, upgraded, cut off. Its runtimes live on without it.
+  left,   ///< It belongs to the pool no more, or was revoked.
+};
+
+/// Replicas of a host that left take no traffic from now on. Those of a silent one keep theirs for
+/// `limits::unwatched`, in which an agent that was restarted is back; then they wait to be
+/// reported.
 struct host_lost {
   host_id host;
   std::uint64_t session = 0;
+  host_loss how = host_loss::silent;
 };
 
 struct replica_reported {

@@ -13,6 +13,7 @@ namespace assay::pool {
 struct host_state {
   host_reported last;
   bool connected = true;
+  steady_time lost_at{};    ///< When it fell silent.
   steady_time settled_at{}; ///< From then on, what it did not report is not there.
 };
 
@@ -54,7 +55,7 @@ struct replica_state {
   digest launched; ///< `launch_digest` of what runs.
   std::string reason;
   bool from_before = false; ///< Found, not started by this coordinator: others may hold leases.
-  bool fenced = false;      ///< Its host was lost; until it is reported again nobody is sent there.
+  bool fenced = false;      ///< Its host is lost; until it is reported again nobody is sent there.
   std::optional<steady_time> confirm_by; ///< Its agent came back; it must be reported again.
   std::optional<std::string> leaving;    ///< Why; it gets no new credits.
   steady_time leave_by{};

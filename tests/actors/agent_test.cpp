@@ -57,6 +57,7 @@ struct fake_host : host_deeds {
   result<std::shared_ptr<replica_deeds>, problem>
   take_over(const std::string& directory, artifact_answer) override {
     auto made = std::make_shared<fake_replica>();
+    made->rules_value.found = true;
     made->report.replica = {directory};
     made->report.generation = 1;
     replicas.push_back(made);
@@ -280,22 +281,44 @@ TEST_CASE("replicas outlive UPLINK: its end stops none") {
   CHECK_FALSE(s.newest().forgotten);
 }
 
-TEST_CASE("a replica that an earlier agent left is watched and proven again") {
+TEST_CASE("a replica that an earlier agent left is told of once it was looked at") {
   scene s;
   s.say(replica_found{"left"});
-  s.answer(s.newest().launched, life::launched{s.now()});
-  s.see(life::verdict::good);
-  s.answer(s.newest().proven, life::proved{s.now()});
-  CHECK(s.phases().back() == replica_phase::ready);
+  s.stage.pass(limits::observe_every);
+  s.say(fabric::inventory{});
+  fabric::inventory changed;
+  changed.fingerprint.sum = sha256("another stack");
+  s.say(changed); // Makes every replica report again.
+  CHECK(s.phases().empty());
+  SECTION("and is ready when it was proven and answers well") {
+    s.answer(s.newest().launched, life::launched{s.now(), true});
+    CHECK(s.phases() == std::vector{replica_phase::ready});
+  }
+  SECTION("and is proven when it was not") {
+    s.answer(s.newest().launched, life::launched{s.now()});
+    s.see(life::verdict::good);
+    s.answer(s.newest().proven, life::proved{s.now()});
+    CHECK(
+      s.phases()
+      == std::vector{replica_phase::loading, replica_phase::proving, replica_phase::ready}
+    );
+  }
 }
 
 TEST_CASE("when the agent ends with its replicas, all are stopped and none is started") {
   scene s;
   s.make_ready();
-  s.say(stop_all{});
+  auto answer = s.stage.self->request(s.up, caf::infinite, stop_all{});
+  s.stage.settle();
   CHECK(s.newest().stops == 1);
   s.command(start(2));
   CHECK(s.host->replicas.size() == 1);
+  CHECK(s.stage.self->mailbox().empty()); // It still ends.
+  s.stage.pass(limits::observe_every);
+  s.answer(s.newest().looked, life::ended{"ended"});
+  auto is_told = false;
+  answer.receive([&](all_stopped) { is_told = true; }, [](const caf::error&) {});
+  CHECK(is_told);
 }
 
 TEST_CASE("a log is sent in chunks, and the last one says so") {

@@ -143,6 +143,60 @@ TEST_CASE("an agent that comes back under a newer session is a host that has rep
   }
 }
 
+TEST_CASE("an agent that is lost is silent to its pools, and stays theirs until it is back") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.say(scene::replica(1));
+  s.at_pool->events.clear();
+  s.tell(agent_lost{1, "silent"});
+  auto lost = s.at_pool->all<pool::host_lost>();
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].session == 1);
+  CHECK(lost[0].how == pool::host_loss::silent);
+  s.at_pool->events.clear();
+  SECTION("new tables before its new inventory do not take it out") {
+    s.say(fabric::native_samples{}, 2);
+    s.ledger.tell(s.link);
+    CHECK(s.at_pool->all<pool::host_lost>().empty());
+    s.say(scene::stack("1"), 2);
+    CHECK(s.at_pool->all<pool::host_reported>().back().session == 2);
+  }
+  SECTION("its revocation takes it out under the session that the pool knows") {
+    s.say(fabric::native_samples{}, 2);
+    s.ledger.must(ledger::identity_revoked{"node", "lost"});
+    lost = s.at_pool->all<pool::host_lost>();
+    REQUIRE(lost.size() == 1);
+    CHECK(lost[0].session == 1);
+    CHECK(lost[0].how == pool::host_loss::left);
+  }
+}
+
+TEST_CASE("a replica that no pool of its host can know of is stopped") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.say(scene::replica(1));
+  auto stops = [&] {
+    std::vector<std::uint64_t> generations;
+    for (const auto& one : s.sent)
+      if (const auto* stop = std::get_if<fabric::stop_replica>(&one))
+        generations.push_back(stop->generation);
+    return generations;
+  };
+  CHECK(stops().empty());
+  SECTION("when its host leaves the pool") {
+    s.ledger.must(ledger::identity_revoked{"node", "moved"});
+    CHECK(stops() == std::vector<std::uint64_t>{1});
+  }
+  SECTION("and not while its pool is there, declared or not: the pool ends it in order") {
+    auto other = scene::replica(2);
+    other.implementation = {"m/cpu-a/retired"};
+    s.say(other);
+    CHECK(stops().empty());
+  }
+}
+
 TEST_CASE("a host that goes back to a former stack is recorded again") {
   scene s;
   s.meet_pool();

@@ -10,10 +10,8 @@ def join_second(w, name="second"):
     """A second agent with its own data directory and keys; says where it lies."""
     folder = w.root / name
     token = w.assay("host", "token", "--name", name).is_ok().out.split()[0]
-    w.assay("host", "join", token, "--data", folder, "--host", name).is_ok()
-    host, port = w.endpoint("agents")
-    agent = w.spawn(BIN / "assay-agent", "run", "--data", folder, "--host", name, "--coordinator", f"{host}:{port}",
-                    "--monitor", "off", "--path", w.path, log=f"{name}.log")
+    w.assay("host", "join", "-", "--data", folder, "--host", name, text=token + "\n").is_ok()
+    agent = w.spawn(BIN / "assay-agent", "run", "--data", folder, "--path", w.path, log=f"{name}.log")
     eventually(lambda: {"name": name, "state": "connected"}.items() <= next(
         h for h in w.get("hosts") if h["name"] == name).items(), f"{name} is connected: {w.log(f'{name}.log')}")
     return token, folder, agent

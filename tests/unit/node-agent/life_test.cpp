@@ -68,6 +68,22 @@ TEST_CASE("a replica whose proof fails is suspect and says why") {
   CHECK(reason_of(failed.next) == "the proof failed: 500");
 }
 
+TEST_CASE("what an earlier agent left is not reported before it was looked at") {
+  auto left = two_looks;
+  left.found = true;
+  auto begun = advance(left, absent{}, ticked{dawn});
+  CHECK(asks_for<launch>(begun));
+  CHECK_FALSE(asks_for<report>(begun));
+  CHECK_FALSE(is_told(left, begun.next));
+  CHECK(is_told(two_looks, begun.next));
+  auto well = advance(left, begun.next, launched{dawn, true});
+  CHECK(phase_of(well.next) == replica_phase::ready);
+  CHECK(asks_for<report>(well));
+  CHECK(is_told(left, well.next));
+  CHECK(phase_after(left, starting{}, {launched{dawn, false}}) == replica_phase::loading);
+  CHECK(phase_after(left, starting{}, {ended{"gone"}}) == replica_phase::failed);
+}
+
 TEST_CASE("a suspect that looks well again has to prove itself again") {
   auto well = live(two_looks, suspect{dawn, 0, "x"}, {saw(verdict::good), saw(verdict::good)});
   CHECK(phase_of(well.next) == replica_phase::proving);

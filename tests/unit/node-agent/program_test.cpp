@@ -1,6 +1,7 @@
 #include "node-agent/program/command_line.hpp"
 #include "node-agent/program/config.hpp"
 #include "node-agent/program/control.hpp"
+#include "tests/support/temp_folder.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -44,6 +45,26 @@ TEST_CASE("a run needs a data directory and a coordinator, and says which word g
   REQUIRE(whole);
   CHECK(whole->keys == "/d/agent/keys");
   CHECK_FALSE(whole->host.empty());
+}
+
+TEST_CASE("what join wrote down is what a run with nothing but its data directory reads") {
+  test::temp_folder data;
+  agent_config joined;
+  joined.data = data.path();
+  joined.host = "node: \"17\"";
+  joined.coordinators = {"10.0.0.1:7103", "[fd00::2]:7103"};
+  joined.keys = data.path() / "its keys";
+  auto path = data.write("agent/agent.yaml", joined_config_text(joined));
+  CHECK(path == joined_config_path(data.path()));
+  auto read = [](std::vector<std::string> words) {
+    std::vector<char*> argv;
+    for (auto& word : words)
+      argv.push_back(word.data());
+    return std::get<run_command>(parse_command_line(static_cast<int>(argv.size()), argv.data()))
+      .config;
+  };
+  CHECK(read({"assay-agent", "run", "--data", data.path()}) == joined);
+  CHECK(read({"assay-agent", "run", "--data", data.path(), "--host", "x"}).host == "x");
 }
 
 TEST_CASE("the end of an adopted server is a UTC time or a span from now") {

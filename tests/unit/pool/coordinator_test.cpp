@@ -153,11 +153,58 @@ TEST_CASE("an agent that comes back in time keeps its replica serving") {
   }
 }
 
+TEST_CASE("a replica whose agent is silent serves on, and no other is started in its place") {
+  pool_stage stage;
+  auto started = stage.ready(wanted("m/p/a"));
+  stage.host("h2");
+  stage.step(host_lost{{"h"}, 1});
+  stage.pass(limits::unwatched - 1ns);
+  CHECK(stage.view().replicas.at(0).takes_traffic);
+  CHECK(stage.all<start_replica>().empty());
+  SECTION("until it has been silent for too long") {
+    stage.pass(1ns);
+    CHECK_FALSE(stage.view().replicas.at(0).takes_traffic);
+    CHECK(stage.one<start_replica>().host.value == "h2");
+  }
+  SECTION("and stays when the agent is back and reports it") {
+    stage.host("h", {}, 2);
+    auto again = stage.report(started, phase::ready);
+    again.session = 2;
+    stage.step(again);
+    stage.pass(1h);
+    CHECK(stage.view().replicas.at(0).takes_traffic);
+  }
+  SECTION("but not when the host is revoked meanwhile") {
+    stage.step(host_lost{{"h"}, 1, host_loss::left});
+    CHECK_FALSE(stage.view().replicas.at(0).takes_traffic);
+  }
+}
+
+TEST_CASE("what was verified on a host is verified while its agent is silent, for as long") {
+  pool_stage stage;
+  auto w = wanted("m/p/a");
+  stage.step(host_reported{.host = {"h"}, .session = 1, .verified = {w.launch.manifest}});
+  stage.step(wanted_changed{{w}});
+  stage.step(host_lost{{"h"}, 1});
+  stage.pass(limits::unwatched - 1ns);
+  CHECK(stage.view().implementations.at(0).artifact_verified);
+  stage.pass(1ns);
+  CHECK_FALSE(stage.view().implementations.at(0).artifact_verified);
+}
+
+TEST_CASE("a host that leaves the pool takes its replicas out of service at once") {
+  pool_stage stage;
+  stage.ready(wanted("m/p/a"));
+  stage.step(host_lost{{"h"}, 1, host_loss::left});
+  CHECK_FALSE(stage.view().replicas.at(0).takes_traffic);
+}
+
 TEST_CASE("a replica behind a partition takes no traffic until it is reported again") {
   pool_stage stage;
   auto old = stage.ready(wanted("m/p/a"));
   stage.host("h2");
   stage.step(host_lost{{"h"}, 1});
+  stage.pass(limits::unwatched);
   CHECK_FALSE(stage.view().replicas.at(0).takes_traffic);
   auto replacement = stage.one<start_replica>();
   CHECK(replacement.host.value == "h2");

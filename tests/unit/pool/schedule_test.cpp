@@ -159,7 +159,7 @@ private:
     if (!h.connected || roll(3) > 0)
       return;
     h.connected = false;
-    tell(host_lost{h.id, h.session});
+    tell(host_lost{h.id, h.session, roll(3) == 0 ? host_loss::left : host_loss::silent});
   }
 
   void report(host& h) {
