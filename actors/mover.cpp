@@ -103,6 +103,10 @@ void mover_state::start(
 
 void mover_state::learn(const tables_changed& what) {
   tables_ = what;
+  // The last view of a pool that was retired shows replicas that nobody watches any more.
+  std::erase_if(views_, [&](const auto& one) {
+    return !ledger::find(tables_.tables->pools, one.first);
+  });
   // What was proposed is on record by now, or will be refused as late: harmless either way.
   proposing_.clear();
   std::erase_if(wishes_, [&](const auto& one) {

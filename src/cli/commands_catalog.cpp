@@ -148,8 +148,9 @@ void print_missing(const json::object& answer) {
   for (const auto& one : answer.at("missing").as_array()) {
     const auto& missing = one.as_object();
     std::printf(
-      "missing   %s: %s\n",
-      text_at(missing, "implementation").c_str(),
+      "missing   %s %s: %s\n",
+      text_at(missing, "kind").c_str(),
+      text_at(missing, "name").c_str(),
       cell("what", missing.at("what")).c_str()
     );
   }

@@ -63,7 +63,6 @@ int submit(const context& c, const submit_options& options) {
     {{"name", name},
      {"model", options.model},
      {"input", std::move(*input)},
-     {"input_name", options.file},
      {"priority", options.priority},
      {"record_id", to_text(new_uuid7())}}
   );

@@ -63,6 +63,11 @@ void exchange::drop_body() {
   budget_.release();
 }
 
+bool exchange::shows_metadata() const {
+  return outcome_.traffic == contract::traffic_class::evaluation || !decision_.model
+         || decision_.model->promises.expose_metadata;
+}
+
 bool exchange::keeps() const {
   return head().keep_alive && body_taken_ && !client_.draining() && !client_.gone();
 }
@@ -85,7 +90,8 @@ task<bool> exchange::refuse() {
   auto status = contract::describe(refusal_.failure).status;
   count(lane_.common().refused);
   outcome_.failure = refusal_.failure;
-  auto text = write_refusal(refusal_, {request_id_, stays, head().minor});
+  auto shown = shows_metadata() ? std::string_view{outcome_.decision.value} : std::string_view{};
+  auto text = write_refusal(refusal_, {request_id_, stays, head().minor, shown});
   auto upstream_failed = refusal_.failure == failure::upstream_error
                          || refusal_.failure == failure::upstream_disconnected
                          || refusal_.failure == failure::upstream_timeout;
@@ -114,7 +120,7 @@ task<bool> exchange::answer_models(const door_choice& choice) {
   }
   body_taken_ = head().framing == body_framing::none;
   auto stays = keeps();
-  auto text = write_document(json, {request_id_, stays, head().minor});
+  auto text = write_document(json, {request_id_, stays, head().minor, {}});
   reported_ = true; // Looking at the list is no traffic of any model.
   bool sent = co_await client_.send(text);
   co_return sent&& stays;

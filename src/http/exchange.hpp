@@ -88,6 +88,7 @@ private:
   task<bool> refuse();
   task<bool> answer_models(const door_choice& choice);
   void finish(routing::ending how, int status);
+  bool shows_metadata() const;
   bool keeps() const;
 
   std::string_view bytes() const { return client_.bytes(); }

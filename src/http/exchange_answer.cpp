@@ -26,11 +26,9 @@ struct chunk_line {
 } // namespace
 
 answer_terms exchange::terms(body_framing framing, std::uint64_t length) {
-  auto shown = outcome_.traffic == contract::traffic_class::evaluation
-               || decision_.model->promises.expose_metadata;
   answer_terms t;
   t.request_id = request_id_;
-  t.metadata = shown ? &metadata_ : nullptr;
+  t.metadata = shows_metadata() ? &metadata_ : nullptr;
   t.framing = framing;
   t.content_length = length;
   t.keeps = keeps() && framing != body_framing::until_close;

@@ -13,6 +13,11 @@ void write_common(std::string& out, std::size_t body_bytes, const reply_terms& t
     out += terms.request_id;
     out += "\r\n";
   }
+  if (!terms.decision.empty()) {
+    out += "x-assay-decision: ";
+    out += terms.decision;
+    out += "\r\n";
+  }
   if (!terms.keeps)
     out += "connection: close\r\n";
   else if (terms.minor == 0)

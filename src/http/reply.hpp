@@ -21,6 +21,7 @@ struct reply_terms {
   std::string_view request_id; ///< Empty: none yet.
   bool keeps = true;           ///< The connection stays open.
   std::uint8_t minor = 1;      ///< Of the client.
+  std::string_view decision{}; ///< For `assay explain`; empty: none was made, or it is not shown.
 };
 
 /// Head and body of a refusal.

@@ -222,4 +222,24 @@ missing_for(const tables& t, const implementation_id& implementation, wall_ms no
   return n.list;
 }
 
+std::vector<missing> missing_for(const tables& t, const catalog::declaration& d, wall_ms now) {
+  needs n{t, {}};
+  if (const auto* i = std::get_if<catalog::implementation>(&d))
+    return missing_for(t, i->id, now);
+  if (const auto* m = std::get_if<catalog::model>(&d)) {
+    auto has_one = std::ranges::any_of(*t.implementations, [&](const auto& one) {
+      return one.second.what.model == m->id;
+    });
+    if (!has_one)
+      n.add(
+        "nothing implements it, so every request for it is refused",
+        "declare an implementation: `implementations:` in the model's document, with pool and "
+        "artifact"
+      );
+  }
+  if (const auto* k = std::get_if<catalog::key>(&d))
+    n.declared(find(t.projects, k->project) != nullptr, "project", k->project.value);
+  return n.list;
+}
+
 } // namespace assay::ledger

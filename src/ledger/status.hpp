@@ -49,4 +49,8 @@ struct missing {
 std::vector<missing>
 missing_for(const tables& t, const implementation_id& implementation, wall_ms now);
 
+/// The same for any declaration: a model needs an implementation, a key its project; the rest need
+/// nothing.
+std::vector<missing> missing_for(const tables& t, const catalog::declaration& d, wall_ms now);
+
 } // namespace assay::ledger

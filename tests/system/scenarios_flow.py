@@ -47,8 +47,10 @@ def scenario_full_flow():
 
         move = w.get("moves")[-1]["name"]
         w.assay("reverse", move, "--reason", "test", "--wait", patience=90).is_ok()
-        eventually(lambda: w.chat("capital of France").fails(503, "no_qualified_implementation"),
-                   "after the reverse nothing is served")
+        refused = eventually(lambda: w.chat("capital of France").fails(503, "no_qualified_implementation"),
+                             "after the reverse nothing is served")
+        said = w.assay("explain", "--decision", refused.headers["x-assay-decision"]).is_ok()
+        expect("refused" in said.out and name in said.out, "a refusal is explained as well", said)
         said = w.assay("ledger", "verify").is_ok()
         expect("hold" in said.out, "the ledger verifies", said)
         log = w.assay("ledger", "log", "--limit", "100").is_ok().out

@@ -212,9 +212,34 @@ def scenario_exit_codes():
         w.assay("job", "show", "j-none").ends(3, "j-none")
         w.assay("submit", w.write("j.jsonl", '{"id": "a", "prompt": "x"}\n'), "--model", "nobody").ends(3, "nobody")
         w.assay("ledger", "show", "999999").ends(3)
+        w.assay("ledger", "log", "--subject", "nobody").ends(3, "nobody")
         w.assay("apply", "-f", w.catalog()).is_ok()
         w.assay("delete", "pool", "local").ends(4)
         w.assay("--help").ends(0, "Exit codes")
+
+
+def scenario_admin_api():
+    """What the admin API does not know is refused with what it does know, and changes nothing."""
+    with World() as w:
+        w.start()
+        before = w.admin("GET", "status")[1]["seq"]
+        for method, path, body, status, parts in (
+                ("POST", "revoke", {"kind": "key", "nam": "x"}, 400, ("nam", "name")),
+                ("POST", "qualify", [], 400, ("JSON object",)),
+                ("POST", "qualify", {"implementation": 7}, 400, ("implementation", "text")),
+                ("POST", "waive", {"implementation": "x", "reason": "y", "gates": "4"}, 400, ("gates",)),
+                ("GET", "ledger?limit=many", None, 400, ("many", "1000")),
+                ("GET", "ledger?limt=1", None, 400, ("limt", "limit")),
+                ("GET", "pools?x=1", None, 400, ("x", "nothing")),
+                ("PUT", "apply", {}, 405, ("PUT", "POST")),
+                ("GET", "a/b/c/d?x", None, 400, ()),
+                ("GET", "nothing", None, 404, ())):
+            got, document = w.admin(method, path, body)
+            expect(got == status, f"{method} {path} is {status}", got, document)
+            for part in parts:
+                expect(part in json.dumps(document), f"`{part}` is named", document)
+        expect(w.admin("GET", "status")[1]["seq"] == before, "nothing was recorded")
+        eventually(w.agent_pid, "the agent runs, so that it can be ended")
 
 
 def scenario_directories_and_settings():

@@ -339,6 +339,18 @@ items:{items}
         finally:
             connection.close()
 
+    def admin(self, method, path, body=None):
+        """One call of the admin API: its status and document."""
+        connection = http.client.HTTPConnection("localhost", timeout=PATIENCE)
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.sock.connect(str(self.data / "run/admin.sock"))
+            connection.request(method, f"/assay/v1/{path}", None if body is None else json.dumps(body))
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
     def chat(self, text, **more):
         return self.post({"model": "tiny", "messages": [{"role": "user", "content": text}], **more})
 

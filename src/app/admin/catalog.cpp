@@ -179,15 +179,13 @@ json::array to_json(const std::vector<catalog::change>& changes) {
 json::array missing_json(const ledger::tables& t, const declarations& wanted) {
   json::array all;
   for (const auto& one : wanted) {
-    const auto* implementation = std::get_if<catalog::implementation>(&one);
-    if (!implementation)
-      continue;
     json::array what;
-    for (const auto& missing : ledger::missing_for(t, implementation->id, wall_now()))
+    for (const auto& missing : ledger::missing_for(t, one, wall_now()))
       what.emplace_back(missing.what);
+    auto kind = ledger::name(static_cast<ledger::declaration_kind>(one.index()));
     if (!what.empty())
       all.push_back(json::object{
-        {"implementation", implementation->id.value}, {"what", std::move(what)}});
+        {"kind", kind}, {"name", catalog::name_of(one)}, {"what", std::move(what)}});
   }
   return all;
 }

@@ -15,41 +15,42 @@ struct route {
   std::string_view method;
   std::string_view pattern; ///< `*` is one segment; a name that holds `/` comes percent-encoded.
   answer (*handler)(const call&);
+  std::string_view words{}; ///< Keys of the body, of the query where there is no body.
 };
 
 constexpr route routes[] = {
   {"GET", "status", status},
   {"GET", "env", env},
-  {"POST", "apply", apply},
-  {"POST", "qualify", qualify},
-  {"POST", "promote", promote},
-  {"POST", "reverse", reverse},
-  {"POST", "waive", waive},
-  {"POST", "revoke", revoke},
-  {"POST", "approve", approve},
-  {"POST", "explain", explain},
+  {"POST", "apply", apply, "files dry_run record_id"},
+  {"POST", "qualify", qualify, "implementation reason record_id"},
+  {"POST", "promote", promote, "implementation status reason record_id"},
+  {"POST", "reverse", reverse, "move reason record_id"},
+  {"POST", "waive", waive, "implementation gates hours reason record_id"},
+  {"POST", "revoke", revoke, "kind name reason record_id"},
+  {"POST", "approve", approve, "artifact reason record_id"},
+  {"POST", "explain", explain, "model key input_tokens output_tokens stream"},
   {"GET", "decisions/*", decision},
-  {"GET", "ledger", ledger_log},
+  {"GET", "ledger", ledger_log, "limit subject"},
   {"POST", "ledger/verify", ledger_verify},
   {"GET", "ledger/*", ledger_show},
-  {"POST", "hosts/token", host_token},
-  {"POST", "jobs", submit},
+  {"POST", "hosts/token", host_token, "name pool record_id"},
+  {"POST", "jobs", submit, "name model input priority record_id"},
   {"GET", "jobs/*/output", job_output},
   {"GET", "jobs/*/errors", job_errors},
-  {"POST", "jobs/*/cancel", cancel_job},
+  {"POST", "jobs/*/cancel", cancel_job, "reason record_id"},
   {"GET", "*", list},
   {"GET", "*/*", describe},
-  {"DELETE", "*/*", remove},
+  {"DELETE", "*/*", remove, "reason"},
 };
 
 constexpr std::string_view prefix = "/assay/v1/";
 
-std::vector<std::string> split(std::string_view path) {
+std::vector<std::string> split(std::string_view text, char at = '/') {
   std::vector<std::string> parts;
-  while (!path.empty()) {
-    auto slash = path.find('/');
-    parts.emplace_back(path.substr(0, slash));
-    path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+  while (!text.empty()) {
+    auto end = text.find(at);
+    parts.emplace_back(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
   return parts;
 }
@@ -116,6 +117,30 @@ result<json::object, problem> body_of(const http::service_request& request) {
   return std::move(parsed.get_object());
 }
 
+bool is_word(std::string_view words, std::string_view key) {
+  for (const auto& word : split(words, ' '))
+    if (word == key)
+      return true;
+  return false;
+}
+
+/// A key that the call does not take, so that a misspelt one is not silently without effect.
+std::optional<problem> unknown_word(const route& r, const call& c) {
+  std::vector<std::string> given;
+  for (const auto& [key, value] : c.query)
+    given.push_back(key);
+  for (const auto& [key, value] : c.body)
+    given.emplace_back(key);
+  for (const auto& key : given)
+    if (!is_word(r.words, key))
+      return problem{
+        problem_kind::invalid,
+        "'" + key + "' is not known here",
+        key,
+        r.words.empty() ? "this call takes nothing" : "allowed: " + std::string{r.words}};
+  return {};
+}
+
 http::service_response respond(
   app::parts& parts,
   const http::service_request& request,
@@ -126,12 +151,43 @@ http::service_response respond(
   if (!body)
     return error_response(body.error());
   call c{parts, std::move(path), request.query, std::move(*body), author_of(*request.peer_uid)};
+  if (auto unknown = unknown_word(r, c))
+    return error_response(*unknown);
   auto got = r.handler(c);
   if (!got)
     return error_response(got.error());
   if (!got->text_type.empty())
     return {200, got->text_type, std::move(got->text)};
   return {200, "application/json", json::serialize(got->document)};
+}
+
+http::service_response guarded(
+  app::parts& parts,
+  const http::service_request& request,
+  const route& route,
+  std::vector<std::string> path
+) {
+  try {
+    return respond(parts, request, route, std::move(path));
+  } catch (const boost::system::system_error& why) {
+    // A field of another type than the handler took for granted: its accessors throw this.
+    return error_response(
+      {problem_kind::invalid,
+       "a field is not of the type it must be: " + why.code().message(),
+       request.path,
+       "see docs/admin-api.md"}
+    );
+  } catch (const std::exception& why) {
+    log::error("admin_handler_threw", {{"path", request.path}, {"why", why.what()}});
+    auto response = error_response(
+      {problem_kind::unavailable,
+       std::string{"assayd could not carry this out: "} + why.what(),
+       request.path,
+       "its log has a line `admin_handler_threw`; please report it"}
+    );
+    response.status = 500;
+    return response;
+  }
 }
 
 } // namespace
@@ -149,32 +205,27 @@ http::service_response serve(app::parts& parts, const http::service_request& req
       {problem_kind::not_found, "unknown path", request.path, "everything lies under /assay/v1/"}
     );
   auto path = split(std::string_view{request.path}.substr(prefix.size()));
-  auto known = false;
+  std::string allowed;
   std::vector<std::string> matched;
   for (const auto& route : routes) {
     if (!matches(route.pattern, path, matched))
       continue;
-    known = true;
     if (route.method == request.method)
-      try {
-        return respond(parts, request, route, matched);
-      } catch (const std::exception& why) {
-        // A field of another type than the handler took for granted: its accessors throw.
-        log::error("admin_handler_threw", {{"path", request.path}, {"why", why.what()}});
-        return error_response(
-          {problem_kind::invalid,
-           std::string{"a field is not of the type it must be: "} + why.what(),
-           request.path,
-           "see docs/admin-api.md"}
-        );
-      }
+      return guarded(parts, request, route, matched);
+    allowed += (allowed.empty() ? "" : ", ") + std::string{route.method};
   }
-  return error_response(
-    {problem_kind::not_found,
-     known ? request.method + " is not known here" : "unknown path",
+  if (allowed.empty())
+    return error_response(
+      {problem_kind::not_found, "unknown path", request.path, "see docs/admin-api.md"}
+    );
+  auto response = error_response(
+    {problem_kind::invalid,
+     request.method + " is not known here",
      request.path,
-     "see docs/admin-api.md"}
+     "allowed: " + allowed}
   );
+  response.status = 405;
+  return response;
 }
 
 result<std::string, problem>

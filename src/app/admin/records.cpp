@@ -84,6 +84,8 @@ newest(const app::parts& parts, const history_query& what) {
   return seqs;
 }
 
+constexpr std::size_t history_most = 1'000; ///< Records in one answer.
+
 constexpr std::string_view subject_kinds[] = {
   "model",
   "implementation",
@@ -228,8 +230,16 @@ answer ledger_log(const call& c) {
     return c.query.contains(key) ? c.query.at(key) : std::string{};
   };
   history_query query{.subject_kind = {}, .subject = at("subject")};
-  if (auto limit = at("limit"); !limit.empty())
-    query.limit = std::clamp<std::size_t>(std::strtoul(limit.c_str(), nullptr, 10), 1, 1'000);
+  if (auto limit = at("limit"); !limit.empty()) {
+    auto [end, why] = std::from_chars(limit.data(), limit.data() + limit.size(), query.limit);
+    auto is_number = why == std::errc{} && end == limit.data() + limit.size();
+    if (!is_number || query.limit < 1 || query.limit > history_most)
+      return unexpected{problem{
+        problem_kind::invalid,
+        "'" + limit + "' is not a number from 1 to " + std::to_string(history_most),
+        "limit",
+        {}}};
+  }
   // The view that is published may be a moment behind what was just answered; a read closes it
   // first.
   if (auto read = read_now(*c.parts.engine); !read)
@@ -250,6 +260,12 @@ answer ledger_log(const call& c) {
       return unexpected{lines.error()};
     records = std::move(*lines);
   }
+  if (records.empty() && !query.subject.empty())
+    return unexpected{problem{
+      problem_kind::not_found,
+      "no record is about '" + query.subject + "'",
+      "subject",
+      "a subject is the name of a thing, as assay get KIND prints it"}};
   // Oldest first, as a log is read.
   std::ranges::reverse(records);
   return reply{{{"records", std::move(records)}}, {}, {}};

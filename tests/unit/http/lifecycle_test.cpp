@@ -226,6 +226,7 @@ TEST_CASE("a queue that refuses, or takes too long, is 503 with Retry-After") {
   auto answer = q.client->read_answer();
   CHECK(status_of(answer) == 503);
   CHECK(header_of(answer, "retry-after") == (refuses ? "7" : "1"));
+  CHECK(header_of(answer, "x-assay-decision").starts_with("ingress-0-"));
   CHECK(q.desk.size(&ticket_desk::withdrawn) == (refuses ? 0 : 1));
 }
 
