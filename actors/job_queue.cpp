@@ -41,6 +41,10 @@ job_answer job_queue_state::answer(const job_question& what) const {
 
 void job_queue_state::learn(const tables_changed& what) {
   tables_ = what;
+  // The last view of a pool that was retired shows replicas that nobody watches any more.
+  std::erase_if(views_, [&](const auto& one) {
+    return !ledger::find(tables_.tables->pools, one.first);
+  });
   plan();
 }
 
