@@ -64,7 +64,8 @@ private:
   task<attempt_end> connect();
   task<attempt_end> send_request();
   task<attempt_end> read_answer_head();
-  task<attempt_end> read_more();
+  tcp_socket::readiness more();
+  attempt_end read_more();
   task<attempt_end> collect_body(std::size_t most);
   void drop_link();
   void keep_link();

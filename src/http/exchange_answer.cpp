@@ -59,13 +59,16 @@ task<bool> exchange::answer_collected() {
   auto no_body = got.framing == body_framing::none && !wraps;
   auto t = terms(no_body ? body_framing::none : body_framing::sized, collected_.size());
   t.replaces_body = wraps;
-  write_answer_head(answer_head_, response_text_, got, t);
+  lane_.head.clear();
+  write_answer_head(lane_.head, response_text_, got, t);
   parts p;
-  p.add(answer_head_);
+  p.add(lane_.head);
   p.add(collected_);
   bool sent = client_.try_send(p);
-  if (!sent)
+  if (!sent) {
+    answer_head_ = std::move(lane_.head); // Its bytes stay where they are.
     sent = co_await client_.finish_send(p);
+  }
   outcome_.bytes_out = collected_.size();
   if (json && got.status < 300) {
     stream_facts facts;
@@ -108,7 +111,8 @@ task<bool> exchange::answer_streamed() {
     );
     auto done = observer_ && observer_->facts().done;
     client_.enter(done ? wait::trailer : wait::more, until_);
-    attempt_end end = co_await read_more();
+    co_await more();
+    auto end = read_more();
     if (end == attempt_end::answered || ended_)
       continue;
     if (client_.gone()) {

@@ -11,9 +11,6 @@ using contract::failure;
 
 namespace {
 
-/// What a rebuilt head has more than the one it was made of.
-constexpr std::size_t usual_head_bytes = 256;
-
 /// Passes over interim answers, which are not the client's: nothing was asked that they could refer
 /// to.
 reading read_final_head(response_reader& response, char* bytes, std::size_t& size) {
@@ -137,10 +134,9 @@ task<attempt_end> exchange::send_request() {
                          ? decision_.model->name
                          : decision_.implementation->served_name;
   auto spliced = splice_model(body(), scan_, served);
-  upstream_head_.clear();
-  upstream_head_.reserve(head().bytes + usual_head_bytes);
+  lane_.head.clear();
   write_request_head(
-    upstream_head_,
+    lane_.head,
     bytes(),
     head(),
     {endpoint_->key().address,
@@ -150,32 +146,31 @@ task<attempt_end> exchange::send_request() {
      spliced.size()}
   );
   parts p;
-  p.add(upstream_head_);
+  p.add(lane_.head);
   p.add(spliced.head);
   p.add(spliced.middle);
   p.add(spliced.tail);
-  for (;;) {
-    auto sent = p.send(*link_);
-    // A replica may answer without reading everything; what it said is read next.
-    if (sent.failed && !link_->reused)
-      co_return attempt_end::answered;
-    if (sent.failed)
-      co_return attempt_end::reused_closed;
-    if (p.empty())
-      co_return attempt_end::answered;
+  auto sent = p.send(*link_);
+  if (!p.empty())
+    upstream_head_ = std::move(lane_.head); // Its bytes stay where they are.
+  while (!sent.failed && !p.empty()) {
     client_.enter(wait::first_byte, now() + lane_.options().limits.write_stall);
     co_await link_->writable();
     if (client_.gone())
       co_return attempt_end::lost;
     if (client_.take_late())
       co_return attempt_end::late;
+    sent = p.send(*link_);
   }
+  // A replica may answer without reading everything; what it said is read next.
+  co_return sent.failed && link_->reused ? attempt_end::reused_closed : attempt_end::answered;
 }
 
 task<attempt_end> exchange::read_answer_head() {
   client_.enter(wait::first_byte, until_);
   for (;;) {
-    attempt_end end = co_await read_more();
+    co_await more();
+    auto end = read_more();
     if (end == attempt_end::lost && got_ == 0 && link_->reused && !client_.gone())
       co_return attempt_end::reused_closed;
     if (end != attempt_end::answered)
@@ -198,31 +193,37 @@ task<attempt_end> exchange::read_answer_head() {
   co_return attempt_end::answered;
 }
 
-/// Reads what comes next. A buffer is taken when there is something to put in it: a thousand
+/// Awaited before `read_more`. A buffer is held only while something lies in it: a thousand
 /// replicas that think share a few, whose memory is warm.
-task<attempt_end> exchange::read_more() {
+tcp_socket::readiness exchange::more() {
   if (at_ == got_) {
     at_ = got_ = 0;
     lane_.give_buffer(std::move(buffer_));
   }
-  co_await link_->readable();
+  return link_->readable();
+}
+
+/// Reads what has come.
+attempt_end exchange::read_more() {
   if (client_.gone())
-    co_return attempt_end::lost;
+    return attempt_end::lost;
   if (client_.take_late())
-    co_return attempt_end::late;
+    return attempt_end::late;
   if (!buffer_)
     buffer_ = lane_.take_buffer();
   auto read = link_->read(buffer_.get() + got_, limits::upstream_buffer_bytes - got_);
   ended_ = read.ended;
   if (read.failed)
-    co_return attempt_end::lost;
+    return attempt_end::lost;
   got_ += read.bytes;
-  co_return attempt_end::answered;
+  return attempt_end::answered;
 }
 
 /// Reads the body into `collected_`; one longer than `most` is left to be streamed.
 task<attempt_end> exchange::collect_body(std::size_t most) {
   client_.enter(wait::more, until_);
+  if (response_.head().framing == body_framing::sized && left_ <= most)
+    window_.reserve(static_cast<std::size_t>(left_) + answer_reader::padding);
   for (;;) {
     auto now_at = take_payload();
     if (now_at == pump::complete) {
@@ -236,7 +237,8 @@ task<attempt_end> exchange::collect_body(std::size_t most) {
       co_return attempt_end::lost;
     if (window_.size() > most)
       co_return attempt_end::answered;
-    attempt_end end = co_await read_more();
+    co_await more();
+    auto end = read_more();
     client_.touch(lane_.now());
     if (end != attempt_end::answered && !(ended_ && response_.head().framing == body_framing::until_close))
       co_return end;

@@ -13,6 +13,7 @@ namespace {
 using contract::failure;
 
 constexpr std::size_t method_bytes = 32;
+constexpr std::size_t usual_fields = 12; ///< Room for them is taken at once.
 
 constexpr auto make_token_table() {
   std::array<bool, 256> table{};
@@ -224,6 +225,7 @@ void request_reader::reset() {
   started_ = false;
   auto fields = std::move(head_.fields);
   fields.clear();
+  fields.reserve(usual_fields);
   head_ = {};
   head_.fields = std::move(fields);
 }
@@ -301,6 +303,7 @@ void response_reader::reset() {
   started_ = false;
   auto fields = std::move(head_.fields);
   fields.clear();
+  fields.reserve(usual_fields);
   head_ = {};
   head_.fields = std::move(fields);
 }

@@ -218,7 +218,9 @@ std::uint64_t lane::random() {
 
 std::string lane::new_request_id() {
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string id = "req_";
+  std::string id;
+  id.reserve(36);
+  id = "req_";
   for (int half = 0; half < 2; ++half) {
     auto bits = random();
     for (int i = 0; i < 16; ++i, bits >>= 4)

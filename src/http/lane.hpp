@@ -114,6 +114,7 @@ public:
   routing::decision_ring ring;
   body_scanner scanner;
   answer_reader reader;
+  std::string head; ///< Where heads are written: nearly all leave at once, in one write.
   upstream_pool upstreams;
   retry_budget retries;
 

@@ -134,7 +134,8 @@ answer_reader& answer_reader::operator=(answer_reader&&) noexcept = default;
 void answer_reader::look_into(std::string& text, stream_facts& facts) {
   json::document document;
   json::object object;
-  text.reserve(text.size() + simdjson::SIMDJSON_PADDING);
+  static_assert(padding >= simdjson::SIMDJSON_PADDING);
+  text.reserve(text.size() + padding);
   if (parser_->json.iterate(text.data(), text.size(), text.capacity()).get(document))
     return;
   if (document.get_object().get(object))

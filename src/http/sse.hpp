@@ -38,6 +38,9 @@ struct stream_facts {
 /// Looks for facts in the JSON of answers. Keeps its parser's memory; one per thread.
 class answer_reader {
 public:
+  /// Capacity behind the text with which it need not be moved.
+  static constexpr std::size_t padding = 64;
+
   answer_reader();
   ~answer_reader();
   answer_reader(answer_reader&&) noexcept;
