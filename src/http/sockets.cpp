@@ -30,6 +30,7 @@ tcp_socket::tcp_socket(event_loop& loop, int accepted) : loop_{loop}, descriptor
 tcp_socket::~tcp_socket() {
   waiter_ = nullptr; // What awaited this socket has ended with it.
   close();
+  loop_.forget(*this);
 }
 
 bool tcp_socket::connect(const asio::ip::tcp::endpoint& to) {
@@ -54,9 +55,10 @@ bool tcp_socket::is_connected() const {
 }
 
 void tcp_socket::close() {
-  loop_.forget(*this);
+  // A second close must not make the loop forget whom the first one is to wake.
   if (!is_open())
     return;
+  loop_.forget(*this);
   ::close(std::exchange(descriptor_, -1));
   if (waiter_)
     loop_.again(*this);
@@ -109,8 +111,12 @@ void tcp_socket::on_ready(std::uint32_t events) {
   hung_up_ |= (events & ended) != 0;
   may_read_ |= (events & (EPOLLIN | ended)) != 0;
   auto due = waits_to_write_ ? (events & (EPOLLOUT | broken)) != 0 : may_read_;
+  auto wakes = waiter_ && (due || !is_open());
+  // Who waited to write does not look for what there is to read.
+  if (wakes && waits_to_write_ && may_read_)
+    loop_.again(*this);
   // Nothing of this object is touched after these: they may end it.
-  if (waiter_ && (due || !is_open()))
+  if (wakes)
     std::exchange(waiter_, nullptr).resume();
   else if (may_read_ && is_open())
     on_news();
