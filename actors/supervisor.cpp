@@ -8,14 +8,19 @@ namespace assay {
 void supervisor_state::begin(supervisor_options options) {
   options_ = std::move(options);
   self_->set_down_handler([this](const caf::down_msg& down) {
+    auto who = watched_.extract(down.source);
     // We end pools ourselves when their declaration goes; any other end is a bug.
-    if (down.reason != caf::exit_reason::user_shutdown)
-      options_.stop_process("an actor ended by itself: " + caf::to_string(down.reason));
+    if (who && down.reason != caf::exit_reason::user_shutdown)
+      options_.stop_process(who.mapped() + " ended by itself: " + caf::to_string(down.reason));
   });
   self_->set_exit_handler([this](const caf::exit_msg& exit) {
     end();
     self_->quit(exit.reason);
   });
+  watch(options_.ledger, "LEDGER");
+  watch(options_.ingress, "INGRESS");
+  for (const auto& listener : options_.pool_listeners)
+    watch(listener, "EVALUATOR, MOVER or JOB QUEUE");
 }
 
 /// What the SUPERVISOR made ends with it.
@@ -27,7 +32,8 @@ void supervisor_state::end() {
 }
 
 template <class Handle>
-void supervisor_state::watch(const Handle& who) {
+void supervisor_state::watch(const Handle& who, std::string called) {
+  watched_[who.address()] = std::move(called);
   self_->monitor(who);
 }
 
@@ -57,7 +63,7 @@ void supervisor_state::learn(const tables_changed& what) {
 void supervisor_state::add_pool(const pool_id& id) {
   pool_options options{.pool = id, .epoch = tables_.epoch, .may_hold = {}};
   auto pool = self_->spawn(pool_behavior, std::move(options));
-  watch(pool);
+  watch(pool, "POOL COORDINATOR of " + id.value);
   self_->send(pool, listen_to_pool{options_.ingress});
   for (const auto& listener : options_.pool_listeners)
     self_->send(pool, listen_to_pool{listener});
@@ -92,7 +98,7 @@ void supervisor_state::meet(const agent_up& what) {
     return;
   node_link_options options{what.host, what.hello.session, options_.ledger, options_.send};
   at->second.link = self_->spawn(node_link_behavior, std::move(options));
-  watch(at->second.link);
+  watch(at->second.link, "NODE LINK of " + what.host.value);
   if (tables_.tables)
     self_->send(at->second.link, tables_);
   self_->send(at->second.link, pools_known{pools_});

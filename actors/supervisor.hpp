@@ -3,8 +3,8 @@
 // for each agent.
 //
 // It introduces them to each other and to the INGRESS, and takes no part in what they say. An actor
-// of these that ends by itself is a bug: the SUPERVISOR ends the process with its name, and whoever
-// runs assayd starts it anew from the ledger.
+// of these, or one that it was handed, that ends by itself is a bug: the SUPERVISOR ends the
+// process with its name, and whoever runs assayd starts it anew from the ledger.
 
 #include "actors/interfaces.hpp"
 #include "actors/node_link.hpp"
@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <map>
+#include <string>
 #include <vector>
 
 namespace assay {
@@ -49,13 +50,14 @@ private:
   void drop_missing_pools();
   void introduce_pools();
   template <class Handle>
-  void watch(const Handle& who);
+  void watch(const Handle& who, std::string called);
 
   supervisor_actor::pointer self_;
   supervisor_options options_;
   tables_changed tables_;
   std::map<pool_id, pool_actor> pools_;
   std::map<host_id, linked> links_;
+  std::map<caf::actor_addr, std::string> watched_; ///< What each is called.
 };
 
 supervisor_actor::behavior_type supervisor_behavior(
