@@ -30,10 +30,24 @@ void ingress_state::learn(const pools_known& what) {
     if (!pools_.pools.contains(id))
       self_->send(pool, ingress_up{options_.name, ingress_actor{self_}});
   pools_ = what;
-  std::erase_if(views_, [&](const auto& one) { return !pools_.pools.contains(one.first); });
+  forget_gone_pools();
   for (const auto& [id, pool] : pools_.pools)
     report(id);
   rebuild();
+}
+
+/// A pool that is gone answers nothing any more: who waits for it alone is turned away.
+void ingress_state::forget_gone_pools() {
+  auto is_gone = [this](const pool_id& id) { return !pools_.pools.contains(id); };
+  std::erase_if(views_, [&](const auto& one) { return is_gone(one.first); });
+  std::erase_if(settled_, [&](const auto& one) { return is_gone(one.first); });
+  std::erase_if(admitted_by_, [&](const auto& one) { return is_gone(one.second); });
+  std::vector<std::uint64_t> hopeless;
+  for (auto& [number, ticket] : tickets_)
+    if (std::erase_if(ticket.asked, is_gone) > 0 && ticket.asked.empty())
+      hopeless.push_back(number);
+  for (auto number : hopeless)
+    turn_away(number);
 }
 
 void ingress_state::rebuild() {
@@ -115,11 +129,11 @@ void ingress_state::pass() {
 
 /// Asks every pool that could serve the request; the first that admits it gets it.
 void ingress_state::ask(ticket_wanted& what) {
+  auto number = what.ticket.ticket;
   what.ticket.ingress = options_.name;
-  auto& ticket = tickets_[what.ticket.ticket];
+  auto& ticket = tickets_[number];
   ticket.answer = std::move(what.answer);
   ticket.asked.clear();
-  ticket.refusals = 0;
   for (const auto& id : what.ticket.acceptable) {
     auto at = snapshot_ ? snapshot_->find_implementation(id.value) : routing::none;
     if (at == routing::none)
@@ -129,39 +143,44 @@ void ingress_state::ask(ticket_wanted& what) {
     if (to != pools_.pools.end() && ticket.asked.insert(pool).second)
       self_->send(to->second, pool::event{what.ticket});
   }
+  // Asked again, because the credit that was promised could not be taken: whoever promised it and
+  // is not asked now would keep it.
+  if (auto by = admitted_by_.extract(number); by && !ticket.asked.contains(by.mapped()))
+    withdraw(by.mapped(), number);
   if (ticket.asked.empty())
-    refuse(
-      {.ingress = options_.name,
-       .ticket = what.ticket.ticket,
-       .why = pool::ticket_refusal::no_replica}
-    );
+    turn_away(number);
+}
+
+void ingress_state::turn_away(std::uint64_t number) {
+  auto found = tickets_.extract(number);
+  found.mapped().answer(pool::refuse_ticket{
+    .ingress = options_.name, .ticket = number, .why = pool::ticket_refusal::no_replica});
+}
+
+void ingress_state::withdraw(const pool_id& at, std::uint64_t number) {
+  if (auto pool = pools_.pools.find(at); pool != pools_.pools.end())
+    self_->send(pool->second, pool::event{pool::ticket_withdrawn{options_.name, number}});
 }
 
 void ingress_state::drop(const ticket_dropped& what) {
-  auto found = tickets_.extract(what.ticket);
-  auto withdraw = [&](const pool_id& id) {
-    if (auto pool = pools_.pools.find(id); pool != pools_.pools.end())
-      self_->send(pool->second, pool::event{pool::ticket_withdrawn{options_.name, what.ticket}});
-  };
-  if (found)
-    std::ranges::for_each(found.mapped().asked, withdraw);
+  if (auto found = tickets_.extract(what.ticket))
+    for (const auto& id : found.mapped().asked)
+      withdraw(id, what.ticket);
   if (auto by = admitted_by_.extract(what.ticket))
-    withdraw(by.mapped());
+    withdraw(by.mapped(), what.ticket);
 }
 
 void ingress_state::admit(const pool::admit_ticket& what) {
-  auto found = tickets_.extract(what.ticket);
-  auto mine = pool_of(what.endpoint);
-  if (!found) {
-    // Admitted by two pools, or after the client left: the credit goes back at once.
-    if (auto pool = pools_.pools.find(mine); pool != pools_.pools.end())
-      self_->send(pool->second, pool::event{pool::ticket_withdrawn{options_.name, what.ticket}});
+  auto mine = sender();
+  if (!pools_.pools.contains(mine))
     return;
-  }
+  auto found = tickets_.extract(what.ticket);
+  // Admitted by two pools, or after the client left: the credit goes back at once.
+  if (!found)
+    return withdraw(mine, what.ticket);
   for (const auto& id : found.mapped().asked)
     if (id != mine)
-      if (auto pool = pools_.pools.find(id); pool != pools_.pools.end())
-        self_->send(pool->second, pool::event{pool::ticket_withdrawn{options_.name, what.ticket}});
+      withdraw(id, what.ticket);
   admitted_by_[what.ticket] = mine;
   found.mapped().answer(what);
 }
@@ -172,7 +191,7 @@ void ingress_state::refuse(const pool::refuse_ticket& what) {
     return;
   // Of several pools that were asked, the last one to refuse is the answer.
   auto& ticket = found->second;
-  if (++ticket.refusals < ticket.asked.size())
+  if (ticket.asked.erase(sender()) == 0 || !ticket.asked.empty())
     return;
   auto answer = std::move(ticket.answer);
   tickets_.erase(found);
@@ -184,11 +203,12 @@ void ingress_state::settle(const ticket_settled& what) {
     settled_[by.mapped()].push_back(what.ticket);
 }
 
-pool_id ingress_state::pool_of(const pool::endpoint_key& endpoint) const {
-  for (const auto& [id, view] : views_)
-    for (const auto& replica : view->replicas)
-      if (replica.key() == endpoint)
-        return id;
+/// The pool whose word is being handled. An endpoint would not do: a pool admits to a replica
+/// before the view that shows its address is here.
+pool_id ingress_state::sender() const {
+  for (const auto& [id, pool] : pools_.pools)
+    if (pool == self_->current_sender())
+      return id;
   return {};
 }
 

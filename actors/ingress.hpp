@@ -51,13 +51,15 @@ public:
 private:
   struct waiting {
     decltype(ticket_wanted::answer) answer;
-    std::set<pool_id> asked;
-    std::size_t refusals = 0;
+    std::set<pool_id> asked; ///< That have not answered yet.
   };
 
   void rebuild();
   void report(const pool_id& to);
-  pool_id pool_of(const pool::endpoint_key& endpoint) const;
+  void forget_gone_pools();
+  void turn_away(std::uint64_t number);
+  void withdraw(const pool_id& at, std::uint64_t number);
+  pool_id sender() const;
 
   ingress_actor::pointer self_;
   ingress_options options_;
