@@ -51,7 +51,7 @@ void dispatcher_state::run(const run_job& what) {
 
 void dispatcher_state::load(const input_loaded& what) {
   auto found = works_.find(what.job);
-  if (found == works_.end() || !tables_.tables)
+  if (found == works_.end() || found->second.runner || !tables_.tables)
     return;
   auto& work = found->second;
   if (!what.input)
@@ -66,9 +66,10 @@ void dispatcher_state::load(const input_loaded& what) {
   if (!made)
     return end(what.job, jobs::event::fail, to_text(made.error()));
   work.runner.emplace(std::move(*made));
-  carry_out(what.job, work.runner->allow(work.window, now));
+  // What is to end already asks for nothing more.
   if (auto wish = std::exchange(work.wish, std::nullopt))
-    wind_up(*wish);
+    return wind_up(*wish);
+  carry_out(what.job, work.runner->allow(work.window, now));
 }
 
 void dispatcher_state::wind_up(const wind_up_job& what) {
