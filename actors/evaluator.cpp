@@ -32,6 +32,12 @@ void evaluator_state::qualify(const assay::qualify& what, promise answer) {
        {},
        "assay get implementations lists them"}
     );
+  // Whoever asks meanwhile, be it before the first record is taken, means the run that is on.
+  for (const auto& [id, run] : runs_)
+    if (run.plan.implementation == what.implementation) {
+      answer.deliver(qualify_answer{id});
+      return;
+    }
   auto stack = stack_for(what.implementation);
   if (!tables_.tables || !stack)
     return refuse(
@@ -45,10 +51,6 @@ void evaluator_state::qualify(const assay::qualify& what, promise answer) {
   );
   if (!plan)
     return refuse(plan.error());
-  if (runs_.contains(plan->id)) {
-    answer.deliver(qualify_answer{plan->id});
-    return;
-  }
   auto state = ledger::prepare_run(*tables_.tables, *plan);
   if (!state)
     return refuse(state.error());
@@ -139,7 +141,7 @@ void evaluator_state::carry_out(const qualification_id& id, const qualification:
 
 void evaluator_state::send(const ask_due& what) {
   auto found = runs_.find(what.qualification);
-  if (found == runs_.end())
+  if (found == runs_.end() || found->second.decided)
     return;
   const auto& plan = found->second.plan;
   auto me = evaluator_actor{self_};
@@ -211,6 +213,10 @@ void evaluator_state::keep(const evidence_kept& what) {
 
 void evaluator_state::learn(const tables_changed& what) {
   tables_ = what;
+  // The last view of a pool that was retired shows replicas that nobody watches any more.
+  std::erase_if(views_, [&](const auto& one) {
+    return !ledger::find(tables_.tables->pools, one.first);
+  });
   watch_drift();
 }
 
