@@ -34,7 +34,6 @@ void pool_state::add(const listen_to_pool& what) {
 }
 
 void pool_state::learn(const tables_changed& what) {
-  tables_ = what.tables;
   hear(pool::wanted_changed{ledger::wanted_in(*what.tables, id_)});
 }
 

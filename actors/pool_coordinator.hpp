@@ -49,7 +49,6 @@ private:
   std::map<host_id, node_link_actor> links_;
   std::map<ingress_id, ingress_actor> ingresses_;
   std::vector<pool_listener> listeners_;
-  std::shared_ptr<const ledger::tables> tables_;
 };
 
 pool_actor::behavior_type
