@@ -9,6 +9,9 @@ namespace assay {
 
 void job_queue_state::begin(job_queue_options options) {
   options_ = std::move(options);
+  // SUPERVISOR watches us, and nobody else watches DISPATCHER: without it no job would ever go on.
+  self_->set_down_handler([this](const caf::down_msg& down) { self_->quit(down.reason); });
+  self_->monitor(options_.dispatcher);
   self_->delayed_send(self_, limits::job_queue_tick, tick{});
 }
 
