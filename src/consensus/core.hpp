@@ -31,6 +31,8 @@ struct settings {
 /// The fastest pace of timeouts: the library's deadline can lie in the past for ever.
 inline constexpr std::uint64_t timeout_pace_ms = 10;
 
+enum class catch_up_state : std::uint8_t { none, running, aborted, finished };
+
 class core {
 public:
   /// Fails only when there is no memory.
@@ -52,6 +54,12 @@ public:
   std::uint64_t leader() const; ///< 0: unknown.
   std::uint64_t last_index() const;
   std::uint64_t commit_index() const;
+  /// How far this member's log is known to agree with ours, durably; nothing unless we lead and
+  /// know it.
+  std::optional<std::uint64_t> match_index(std::uint64_t member) const;
+  /// 0: no transfer is under way.
+  std::uint64_t transferee() const;
+  catch_up_state catch_up(std::uint64_t member) const;
   /// As of the newest change, committed or not.
   const configuration& members() const;
   /// Why the last message was dropped before the library saw it; empty when it was not.

@@ -12,9 +12,12 @@ namespace {
 
 using verdict = std::optional<std::string_view>;
 
-bool knows(const configuration* members, std::uint64_t id) {
-  // A joiner knows nobody yet and takes its leader's word.
-  if (members == nullptr || members->empty())
+/// Requests come from members that our log may not name yet: who lags behind a change that made a
+/// leader would refuse that leader for ever. Answers are only for what we asked, so of members.
+bool may_send(const message_body& body, const configuration* members, std::uint64_t id) {
+  bool is_answer = std::holds_alternative<request_vote_result>(body)
+                   || std::holds_alternative<append_entries_result>(body);
+  if (!is_answer || members == nullptr)
     return true;
   return std::any_of(members->begin(), members->end(), [&](const member& m) { return m.id == id; });
 }
@@ -26,8 +29,8 @@ std::uint64_t term_of(const message_body& body) {
 verdict refuse_sender(const message& what, const situation& here) {
   if (what.from == 0 || what.from == here.self)
     return "the sender's id is 0 or our own";
-  if (!knows(here.members, what.from))
-    return "the sender is not a member";
+  if (!may_send(what.body, here.members, what.from))
+    return "the answer is not a member's";
   auto term = term_of(what.body);
   if (term == 0 || term > here.term + term_leap_max)
     return "the term is 0 or implausibly far ahead";
@@ -119,13 +122,17 @@ void skip_compacted(append_entries& probe, const situation& here) {
   probe.previous_term = here.snapshot_term;
 }
 
-std::vector<append_entries> split_at_changes(append_entries whole) {
+namespace {
+
+/// Cuts before each entry of which `is_cut` says so, having seen the part that it would join.
+template <class Cut>
+std::vector<append_entries> split(append_entries whole, Cut is_cut) {
   std::vector<append_entries> parts;
   auto rest = std::move(whole.entries);
   whole.entries.clear();
   auto part = whole;
   for (auto& e : rest) {
-    if (e.kind == entry_kind::change && !part.entries.empty()) {
+    if (!part.entries.empty() && is_cut(part, e)) {
       auto next = whole;
       next.previous_index = part.previous_index + part.entries.size();
       next.previous_term = part.entries.back().term;
@@ -134,7 +141,27 @@ std::vector<append_entries> split_at_changes(append_entries whole) {
     part.entries.push_back(std::move(e));
   }
   parts.push_back(std::move(part));
+  for (auto& one : parts)
+    one.count = static_cast<std::uint32_t>(one.entries.size());
   return parts;
+}
+
+} // namespace
+
+std::vector<append_entries> split_at_changes(append_entries whole) {
+  return split(std::move(whole), [](const append_entries&, const entry& e) {
+    return e.kind == entry_kind::change;
+  });
+}
+
+std::vector<append_entries> split_at_bytes(append_entries whole, std::size_t bytes_max) {
+  std::size_t bytes = 0;
+  return split(std::move(whole), [&](const append_entries& part, const entry& e) {
+    if (part.entries.size() == 1)
+      bytes = part.entries.front().bytes.size();
+    bytes += e.bytes.size();
+    return bytes > bytes_max;
+  });
 }
 
 void repair_result(append_entries_result& result) {

@@ -15,14 +15,26 @@
 
 namespace assay::consensus {
 
+/// All on in the product. Simulation switches one off at a time, and must then find its fault.
 struct guard_switches {
-  bool validates = true; ///< The table of preconditions, `refuse`.
-  bool repairs_results =
-    true; ///< A result to a sender of an older term carries an uninitialised index.
+  // Against the library's faults.
+  bool validates = true;       ///< The table of preconditions, `refuse`.
+  bool repairs_results = true; ///< A result to an older term carries an uninitialised index.
   bool skips_compacted = true; ///< A probe into our compacted past wedges the leader's view of us.
   bool orders = true;          ///< A repeated or overtaken message wedges as well.
-  bool splits_at_changes =
-    true; ///< A change is recorded under the right index only as its message's first entry.
+  bool splits_at_changes = true; ///< A change is recorded right only as its message's first entry.
+  bool keeps_commit = true;      ///< The library's commit index can go back.
+  bool tells_changes_again = true; ///< After a restart the library knows of no committed change.
+  bool paces_timeouts = true;      ///< The library's deadline can lie in the past for ever.
+
+  // What the library leaves to its driver.
+  bool changes_one = true;      ///< One member per change, the others keep their order.
+  bool awaits_promoted = true;  ///< The next change waits for the promoted one's log.
+  bool transfers_level = true;  ///< Leadership goes to nobody whose log is behind.
+  bool holds_messages = true;   ///< No message before the term and vote it speaks for are durable.
+  bool awaits_disk = true;      ///< Nothing is applied here that is not durable here.
+  bool reads_by_barrier = true; ///< A leader's word is no proof that it still leads.
+  bool compacts_behind_state = true; ///< The log forgets only what the state on disk holds.
 };
 
 /// What we are while the message arrives.
@@ -50,6 +62,9 @@ void skip_compacted(append_entries& probe, const situation& here);
 
 /// The same entries in messages of which each has a change only as its first entry.
 std::vector<append_entries> split_at_changes(append_entries whole);
+
+/// The same entries in messages of at most so many bytes, or of one entry.
+std::vector<append_entries> split_at_bytes(append_entries whole, std::size_t bytes_max);
 
 /// Answers to a request of an older term must not claim entries.
 void repair_result(append_entries_result& result);

@@ -118,6 +118,8 @@ struct started {
   std::uint64_t first_index = 1; ///< Of the first entry, or of the next one when there is none.
   std::vector<entry> entries;    ///< The bytes of commands and barriers may be left out.
 };
+/// Only from a coordinator of this cluster, shown by its key; `from` is who it is, not what it
+/// says.
 struct received {
   consensus::message message;
 };
@@ -179,6 +181,7 @@ enum class refusal : std::uint8_t {
   change_not_alone, ///< A change was submitted together with other entries.
   malformed,        ///< A configuration that the library rejects.
   invalid,          ///< A precondition of the library does not hold.
+  disk_full,        ///< Something waits for room on the disk; nothing new is taken meanwhile.
   no_memory,
   stopped, ///< A conflict below the commit index or a worse thing: close, raise an alarm, start
            ///< from disk.
