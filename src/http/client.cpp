@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -28,8 +29,9 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 using answer = result<client_response, client_error>;
 
-template <class Protocol>
-using stream_of = beast::basic_stream<Protocol, asio::any_io_executor>;
+// For TCP and Unix sockets alike: Beast's templates take ten seconds of compiling a kind.
+using any_stream = asio::generic::stream_protocol;
+using stream_type = beast::basic_stream<any_stream, asio::any_io_executor>;
 
 unexpected<client_error> failed(const boost::system::error_code& why, const char* phase) {
   auto text = std::string{phase} + ": " + why.message();
@@ -69,9 +71,8 @@ client_response head_of(const bhttp::response_parser<bhttp::buffer_body>& parser
 }
 
 /// Reads the body piece by piece into `response` or `on_data`.
-template <class Stream>
 asio::awaitable<std::optional<client_error>> read_body(
-  Stream& stream,
+  stream_type& stream,
   beast::flat_buffer& buffer,
   bhttp::response_parser<bhttp::buffer_body>& parser,
   const client_limits& limits,
@@ -105,15 +106,14 @@ asio::awaitable<std::optional<client_error>> read_body(
   co_return std::nullopt;
 }
 
-template <class Protocol>
 asio::awaitable<answer> run(
-  typename Protocol::endpoint endpoint,
+  any_stream::endpoint endpoint,
   const client_address& address,
   const client_request& from,
   const client_limits& limits,
   const data_sink& on_data
 ) {
-  stream_of<Protocol> stream{co_await asio::this_coro::executor};
+  stream_type stream{co_await asio::this_coro::executor};
   stream.expires_after(limits.connect);
   if (auto [why] = co_await stream.async_connect(endpoint, as_result); why)
     co_return failed(why, "connecting");
@@ -212,8 +212,7 @@ answer exchange(
       return unexpected{client_error{
         client_failure::refused, "the socket's path has over 100 bytes: " + address.unix_path}};
     return finish(
-      context,
-      run<unix_stream>(unix_stream::endpoint{address.unix_path}, address, request, limits, on_data)
+      context, run(unix_stream::endpoint{address.unix_path}, address, request, limits, on_data)
     );
   }
   boost::system::error_code bad;
@@ -221,7 +220,8 @@ answer exchange(
   if (bad)
     return unexpected{
       client_error{client_failure::refused, "'" + address.host + "' is not an IP address"}};
-  return finish(context, run<asio::ip::tcp>({ip, address.port}, address, request, limits, on_data));
+  asio::ip::tcp::endpoint endpoint{ip, address.port};
+  return finish(context, run(endpoint, address, request, limits, on_data));
 }
 
 } // namespace assay::http

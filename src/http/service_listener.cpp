@@ -6,6 +6,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -32,6 +35,10 @@ namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
 using asio::ip::tcp;
 using unix_stream = asio::local::stream_protocol;
+// Both kinds of socket are served as this one: Beast's templates take ten seconds of compiling a
+// kind.
+using any_stream = asio::generic::stream_protocol;
+using any_acceptor = asio::basic_socket_acceptor<any_stream>;
 
 constexpr std::chrono::milliseconds accept_pause{100};
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
@@ -39,16 +46,13 @@ constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 using wire_request = bhttp::request_parser<bhttp::string_body>;
 using wire_response = bhttp::response<bhttp::string_body>;
 
-std::optional<std::uint32_t> uid_of(unix_stream::socket& socket) {
+/// Of a Unix socket's peer only: on TCP the kernel answers too, and with nonsense.
+std::optional<std::uint32_t> uid_of(any_stream::socket& socket) {
   ucred who{};
   socklen_t size = sizeof who;
   if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0)
     return {};
   return who.uid;
-}
-
-std::optional<std::uint32_t> uid_of(tcp::socket&) {
-  return {};
 }
 
 /// Nothing when the target is not a path that we could answer.
@@ -74,27 +78,41 @@ wire_response compose(service_response from, bool keep_alive) {
 
 constexpr auto bad_target =
   R"({"error":{"kind":"invalid","what":"the request target is not a path","where":"","next":""}})";
+constexpr auto malformed =
+  R"({"error":{"kind":"invalid","what":"this is no HTTP/1.1 request","where":"","next":"send a request line, header fields and a blank line"}})";
 constexpr auto too_large =
   R"({"error":{"kind":"invalid","what":"the request body is too large","where":"","next":"send less at a time"}})";
 
-template <class Protocol>
+std::string text_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& why) {
+    return why.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
 asio::awaitable<void> serve(
-  typename Protocol::socket socket,
+  any_stream::socket socket,
   const service_options& options,
   const service_handler& handler,
   [[maybe_unused]] std::shared_ptr<void> admitted // Counted as open until this ends.
 ) {
-  auto uid = uid_of(socket);
-  beast::basic_stream<Protocol, asio::any_io_executor> stream{std::move(socket)};
+  auto uid = options.unix_path.empty() ? std::nullopt : uid_of(socket);
+  beast::basic_stream<any_stream, asio::any_io_executor> stream{std::move(socket)};
   beast::flat_buffer buffer;
   for (bool keep_alive = true; keep_alive;) {
     wire_request parser;
     parser.body_limit(options.body_bytes);
     stream.expires_after(options.idle);
     auto [why, count] = co_await bhttp::async_read(stream, buffer, parser, as_result);
-    if (why && why != bhttp::error::body_limit)
-      break;
-    service_response answer{413, "application/json", too_large};
+    auto is_gone = why == bhttp::error::end_of_stream || why == bhttp::error::partial_message;
+    if (is_gone || (why && why.category() != bhttp::make_error_code(bhttp::error::end_of_stream).category()))
+      break; // The peer left, or the connection did: nobody is there to be answered.
+    auto is_large = why == bhttp::error::body_limit;
+    service_response answer{
+      is_large ? 413 : 400, "application/json", is_large ? too_large : malformed};
     keep_alive = !why && parser.get().keep_alive();
     if (!why) {
       auto request = read(parser.get());
@@ -156,32 +174,27 @@ public:
 private:
   void open_tcp() {
     tcp::endpoint endpoint{asio::ip::make_address(options_.host), options_.port};
-    auto acceptor = std::make_shared<tcp::acceptor>(context_, endpoint);
-    port_ = acceptor->local_endpoint().port();
-    asio::co_spawn(context_, accept<tcp>(std::move(acceptor)), asio::detached);
+    tcp::acceptor acceptor{context_, endpoint};
+    port_ = acceptor.local_endpoint().port();
+    asio::co_spawn(context_, accept(std::move(acceptor)), asio::detached);
   }
 
   void open_unix() {
     ::unlink(options_.unix_path.c_str());
-    // The socket is created with the mode it keeps: between bind and chmod anybody could connect.
-    auto before = ::umask(0177);
-    std::shared_ptr<unix_stream::acceptor> acceptor;
-    try {
-      acceptor = std::make_shared<unix_stream::acceptor>(
-        context_, unix_stream::endpoint{options_.unix_path}
-      );
-    } catch (...) {
-      ::umask(before);
-      throw;
-    }
-    ::umask(before);
-    asio::co_spawn(context_, accept<unix_stream>(std::move(acceptor)), asio::detached);
+    unix_stream::endpoint endpoint{options_.unix_path};
+    unix_stream::acceptor acceptor{context_, endpoint.protocol()};
+    // Before bind, which makes the file with the socket's mode (unix(7)): between bind and a later
+    // chmod anybody could connect.
+    if (::fchmod(acceptor.native_handle(), 0600) != 0)
+      throw boost::system::system_error{errno, boost::system::system_category()};
+    acceptor.bind(endpoint);
+    acceptor.listen();
+    asio::co_spawn(context_, accept(std::move(acceptor)), asio::detached);
   }
 
-  template <class Protocol>
-  asio::awaitable<void> accept(std::shared_ptr<typename Protocol::acceptor> acceptor) {
+  asio::awaitable<void> accept(any_acceptor acceptor) {
     while (true) {
-      auto [why, socket] = co_await acceptor->async_accept(as_result);
+      auto [why, socket] = co_await acceptor.async_accept(as_result);
       if (why == asio::error::operation_aborted)
         co_return;
       // Out of descriptors: without a pause this would ask for ever and get the same answer.
@@ -195,10 +208,10 @@ private:
       std::shared_ptr<void> admitted{nullptr, [this](void*) { open_.fetch_sub(1); }};
       asio::co_spawn(
         context_,
-        serve<Protocol>(std::move(socket), options_, handler_, std::move(admitted)),
+        serve(std::move(socket), options_, handler_, std::move(admitted)),
         [](std::exception_ptr thrown) {
           if (thrown)
-            log::error("service_handler_threw");
+            log::error("service_handler_threw", {{"why", text_of(thrown)}});
         }
       );
     }
