@@ -12,6 +12,7 @@
 #include "node-agent/runtime/holder_link.hpp"
 #include "node-agent/runtime/life.hpp"
 #include "node-agent/runtime/prober.hpp"
+#include "node-agent/runtime/replica_order.hpp"
 #include "src/wire/fabric_messages.hpp"
 
 #include <atomic>
@@ -38,8 +39,6 @@ struct replica_surroundings {
   std::mutex ports_mutex;
   std::set<std::uint16_t> ports_taken;
 };
-
-using replica_order = std::variant<fabric::start_replica, fabric::adopt_replica>;
 
 /// Called with progress of the artifact's check, from any thread.
 using artifact_listener = std::function<void(const fabric::artifact_report&)>;
