@@ -82,6 +82,7 @@ int status(const context& c, std::chrono::seconds wait);
 int ledger_log(const context& c, std::int64_t limit, const std::string& subject);
 int ledger_show(const context& c, const std::string& record);
 int ledger_verify(const context& c);
+int trust_clock(const context& c, const std::string& reason);
 int host_token(const context& c, const std::string& name);
 int env(const context& c);
 

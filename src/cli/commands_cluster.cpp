@@ -64,6 +64,16 @@ int ledger_verify(const context& c) {
   return 0;
 }
 
+int trust_clock(const context& c, const std::string& reason) {
+  auto answer = c.server.post("clock/trust", {{"reason", reason}});
+  if (!answer)
+    return complain(answer.error());
+  std::printf(
+    "the clock is trusted at %s UTC\n", date_text(number_at(*answer, "trusted_at_ms")).c_str()
+  );
+  return 0;
+}
+
 int host_token(const context& c, const std::string& name) {
   auto answer = c.server.post("hosts/token", {{"name", name}});
   if (!answer)

@@ -81,7 +81,8 @@ result<json::object, problem> begin_run(
 int print_receipt(const result<json::object, problem>& answer, const char* what) {
   if (!answer)
     return complain(answer.error());
-  std::printf("%s, record %s\n", what, cell("receipt", answer->at("receipt")).c_str());
+  const auto& receipt = answer->at("receipt").as_object();
+  std::printf("%s, record %lld\n", what, static_cast<long long>(number_at(receipt, "seq")));
   return 0;
 }
 
@@ -108,7 +109,7 @@ int qualify(
     follow(c, "qualifications/" + segment(id), wait.limit, is_over, [&](const json::object& now) {
       auto at = text_at(now, "stage");
       if (at != stage && !at.empty() && !c.where.is_tty)
-        std::printf("%s ...\n", at.c_str());
+        std::printf("%s ...\n", at.c_str()), std::fflush(stdout);
       stage = at;
       line.show(
         static_cast<std::uint64_t>(number_at(now, "done")),

@@ -48,8 +48,8 @@ void does(CLI::App* app, chosen& o, Deed deed) {
   app->callback([&o, deed] { o.deed = [&o, deed](const context& c) { return deed(c, o); }; });
 }
 
-void takes_reason(CLI::App* app, chosen& o) {
-  app->add_option("--reason", o.reason, "Why; it is kept in the ledger");
+CLI::Option* takes_reason(CLI::App* app, chosen& o) {
+  return app->add_option("--reason", o.reason, "Why; it is kept in the ledger");
 }
 
 void takes_wait(CLI::App* app, chosen& o) {
@@ -187,7 +187,7 @@ void add_moves(CLI::App& app, chosen& o) {
     "assay approve smollm2/adopted-node-17-8000 --reason \"ours\""
   );
   approve_word->add_option("artifact", o.name, "The adopted artifact")->required();
-  takes_reason(approve_word, o);
+  takes_reason(approve_word, o)->required();
   does(approve_word, o, [](const context& c, const chosen& o) {
     return approve(c, o.name, o.reason);
   });
@@ -257,6 +257,22 @@ void add_cluster(CLI::App& app, chosen& o) {
     "assay ledger verify"
   );
   does(verify_word, o, [](const context& c, const chosen&) { return ledger_verify(c); });
+
+  auto* cluster = word(
+    app,
+    "cluster",
+    "The coordinators together",
+    "assay cluster trust-clock --reason \"compared with two others\""
+  );
+  cluster->require_subcommand(1);
+  auto* clock_word = word(
+    *cluster,
+    "trust-clock",
+    "Accept the time after the clock jumped, so that what is due expires again",
+    "assay cluster trust-clock --reason \"the machine was suspended\""
+  );
+  takes_reason(clock_word, o)->required();
+  does(clock_word, o, [](const context& c, const chosen& o) { return trust_clock(c, o.reason); });
 
   auto* host = word(app, "host", "Hosts and their agents", "assay host token --name node-17");
   host->require_subcommand(1);
@@ -387,6 +403,12 @@ void build(CLI::App& app, chosen& o) {
   add_chat(app, o);
 }
 
+/// CLI11 only says that a subcommand is missing.
+bool is_unknown_word(const CLI::App& app, int argc, char** argv) {
+  auto is_it = [&](const CLI::App* one) { return one->get_name() == argv[1]; };
+  return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_it).empty();
+}
+
 int run(int argc, char** argv) {
   CLI::App app;
   chosen o;
@@ -394,6 +416,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& why) {
+    if (is_unknown_word(app, argc, argv)) {
+      std::fprintf(stderr, "assay: '%s' is no word of it; assay --help lists them\n", argv[1]);
+      return usage_error;
+    }
     return app.exit(why) == 0 ? 0 : usage_error;
   }
   auto server = find_server(o.server);

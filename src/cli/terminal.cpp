@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t gap = 2;
 constexpr std::size_t narrowest = 8;
+constexpr std::chrono::seconds line_every{10};
 
 bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -104,7 +105,7 @@ std::string draw_table(const std::vector<row>& rows, std::size_t columns) {
 
 void progress_line::show(std::uint64_t done, std::uint64_t total, std::string_view what) {
   if (!where_.is_tty)
-    return;
+    return tell(done, total, what);
   constexpr std::uint64_t cells = 24;
   auto filled = total == 0 ? 0 : std::min(cells, cells * done / total);
   auto bar = std::string(filled, '#') + std::string(cells - filled, ' ');
@@ -116,6 +117,20 @@ void progress_line::show(std::uint64_t done, std::uint64_t total, std::string_vi
   );
   std::fflush(stdout);
   is_drawn_ = true;
+}
+
+void progress_line::tell(std::uint64_t done, std::uint64_t total, std::string_view what) {
+  auto now = std::chrono::steady_clock::now();
+  if (total == 0 || now - told_ < line_every)
+    return;
+  told_ = now;
+  std::printf(
+    "  %s of %s  %s\n",
+    std::to_string(done).c_str(),
+    std::to_string(total).c_str(),
+    std::string{what}.c_str()
+  );
+  std::fflush(stdout);
 }
 
 void progress_line::clear() {

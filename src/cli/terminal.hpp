@@ -28,8 +28,8 @@ std::string draw_table(const std::vector<row>& rows, std::size_t columns);
 /// Characters as a terminal counts them: UTF-8 code points (wide glyphs count as one).
 std::size_t width(std::string_view utf8);
 
-/// `12 of 20  [########      ]  what` on one line that is drawn over; silent when not on a
-/// terminal.
+/// `12 of 20  [########      ]  what` on one line that is drawn over. Not on a terminal it is a
+/// line now and then, so that whoever reads a log sees that something goes on.
 class progress_line {
 public:
   explicit progress_line(terminal where) : where_{where} {}
@@ -41,8 +41,11 @@ public:
   void clear();
 
 private:
+  void tell(std::uint64_t done, std::uint64_t total, std::string_view what);
+
   terminal where_;
   bool is_drawn_ = false;
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
 /// `2026-12-01 22:10:09` UTC.

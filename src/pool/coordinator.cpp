@@ -34,9 +34,11 @@ std::vector<effect> coordinator::step(const event& what, steady_time now) {
   reconcile();
   settle_all();
   admit();
+  auto effects = std::exchange(effects_, {});
+  // First, so that who is granted or promised an endpoint has seen it.
   if (std::exchange(changed_, false))
-    expect(view_changed{});
-  return std::exchange(effects_, {});
+    effects.insert(effects.begin(), view_changed{});
+  return effects;
 }
 
 void coordinator::on(const wanted_changed& e) {

@@ -14,7 +14,8 @@ void clock_watch::observe(wall_ms wall, std::chrono::milliseconds boot) {
     return;
   text_ = "the wall clock jumped " + std::to_string(std::abs(jump)) + " ms "
           + (jump > 0 ? "forward" : "back")
-          + "; nothing expires until somebody has checked the time and accepted it";
+          + "; nothing expires until somebody has checked the time and accepted it: assay cluster "
+            "trust-clock --reason WHY";
 }
 
 } // namespace assay::store

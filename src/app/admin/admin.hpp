@@ -57,6 +57,7 @@ answer ledger_log(const call& c);    // records.cpp
 answer ledger_show(const call& c);   // records.cpp
 answer ledger_verify(const call& c); // records.cpp
 answer status(const call& c);        // cluster.cpp
+answer trust_clock(const call& c);   // cluster.cpp
 answer host_token(const call& c);    // cluster.cpp
 answer env(const call& c);           // cluster.cpp
 answer submit(const call& c);        // jobs.cpp

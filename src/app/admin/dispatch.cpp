@@ -33,6 +33,7 @@ constexpr route routes[] = {
   {"GET", "ledger", ledger_log, "limit subject"},
   {"POST", "ledger/verify", ledger_verify},
   {"GET", "ledger/*", ledger_show},
+  {"POST", "clock/trust", trust_clock, "reason"},
   {"POST", "hosts/token", host_token, "name pool record_id"},
   {"POST", "jobs", submit, "name model input priority record_id"},
   {"GET", "jobs/*/output", job_output},

@@ -107,6 +107,15 @@ TEST_CASE("an answer over the limit is cut off") {
   CHECK(got.error().kind == client_failure::too_large);
 }
 
+TEST_CASE("what is no HTTP is told so, and its connection ends") {
+  auto listener = listen({}, echo);
+  auto got = exchange(at(*listener), {"GET /one /two", "/three"});
+  REQUIRE(got);
+  CHECK(got->status == 400);
+  CHECK(got->body.find("no HTTP/1.1 request") != std::string::npos);
+  CHECK(exchange(at(*listener), {"GET", "/"})->status == 200);
+}
+
 TEST_CASE("a handler that throws costs its connection and nothing else") {
   auto listener = listen({}, [](const service_request& request) -> service_response {
     if (request.path == "/throw")
