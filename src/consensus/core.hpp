@@ -24,7 +24,9 @@ struct settings {
   std::uint32_t election_timeout_ms = 1'000;
   std::uint32_t heartbeat_ms = 100;
   std::uint32_t inflight_entries_max = 32;
-  std::uint32_t install_timeout_ms = 600'000;
+  /// After it a leader offers its snapshot again. A member that crashed while it fetched waits so
+  /// long for the next offer; one that is fetching drops repeats, so it may be short.
+  std::uint32_t install_timeout_ms = 10'000;
   guard_switches guards;
 };
 

@@ -78,6 +78,11 @@ result<updates, refusal> core::library::receive(message& what) {
       dropped = *wrong;
       return updates{};
     }
+  const auto* late = std::get_if<install_snapshot>(&what.body);
+  if (late != nullptr && how.guards.keeps_newer_state && is_older_than_ours(*late, here())) {
+    dropped = "a snapshot is older than our own";
+    return updates{};
+  }
   if (how.guards.orders && !order.take(what)) {
     dropped = "older than a message that came before";
     return updates{};

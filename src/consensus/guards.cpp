@@ -66,6 +66,10 @@ verdict refuse_install(const install_snapshot& m, const situation& here) {
     return "two leaders in one term";
   if (here.is_installing)
     return "a snapshot is being installed";
+  return {};
+}
+
+verdict refuse_mark(const install_snapshot& m) {
   const auto& s = m.mark;
   if (s.index == 0 || s.term == 0 || s.term > m.term)
     return "the snapshot's index or term is wrong";
@@ -93,7 +97,10 @@ verdict refuse_body(const message& what, const situation& here) {
           return "a follower claims entries that we never had";
         return {};
       },
-      [&](const install_snapshot& m) { return refuse_install(m, here); },
+      [&](const install_snapshot& m) -> verdict {
+        auto wrong = refuse_install(m, here);
+        return wrong ? wrong : refuse_mark(m);
+      },
       [](const timeout_now&) -> verdict { return {}; },
     },
     what.body
@@ -106,6 +113,10 @@ verdict refuse(const message& what, const situation& here) {
   if (auto wrong = refuse_sender(what, here))
     return wrong;
   return refuse_body(what, here);
+}
+
+bool is_older_than_ours(const install_snapshot& m, const situation& here) {
+  return m.mark.index < here.first_index && m.mark.index < here.snapshot_index;
 }
 
 void skip_compacted(append_entries& probe, const situation& here) {

@@ -21,7 +21,8 @@ struct guard_switches {
   bool validates = true;       ///< The table of preconditions, `refuse`.
   bool repairs_results = true; ///< A result to an older term carries an uninitialised index.
   bool skips_compacted = true; ///< A probe into our compacted past wedges the leader's view of us.
-  bool orders = true;          ///< A repeated or overtaken message wedges as well.
+  bool keeps_newer_state = true; ///< A late snapshot would replace a newer state and log.
+  bool orders = true;            ///< A repeated or overtaken message wedges as well.
   bool splits_at_changes = true; ///< A change is recorded right only as its message's first entry.
   bool keeps_commit = true;      ///< The library's commit index can go back.
   bool tells_changes_again = true; ///< After a restart the library knows of no committed change.
@@ -32,7 +33,6 @@ struct guard_switches {
   bool awaits_promoted = true;  ///< The next change waits for the promoted one's log.
   bool transfers_level = true;  ///< Leadership goes to nobody whose log is behind.
   bool holds_messages = true;   ///< No message before the term and vote it speaks for are durable.
-  bool awaits_disk = true;      ///< Nothing is applied here that is not durable here.
   bool reads_by_barrier = true; ///< A leader's word is no proof that it still leads.
   bool compacts_behind_state = true; ///< The log forgets only what the state on disk holds.
 };
@@ -56,6 +56,10 @@ inline constexpr std::uint64_t term_leap_max = 1ULL << 20;
 
 /// The reason why the message must not reach the library.
 std::optional<std::string_view> refuse(const message& what, const situation& here);
+
+/// A late snapshot that ends where our log is already compacted. The library cannot see that we
+/// hold what it covers: it would throw away entries that others have counted as ours.
+bool is_older_than_ours(const install_snapshot& what, const situation& here);
 
 /// Drops from a probe the entries that our snapshot already covers.
 void skip_compacted(append_entries& probe, const situation& here);

@@ -170,7 +170,7 @@ std::optional<refusal>
 participant::submit_change(const configuration& members, std::uint64_t now_ms) {
   if (auto refused = refusal_now())
     return refused;
-  if (!is_settled())
+  if (!is_settled(members))
     return refusal::change_pending;
   auto done = submit({{0, entry_kind::change, encode(members)}}, now_ms);
   if (!done)
@@ -178,14 +178,14 @@ participant::submit_change(const configuration& members, std::uint64_t now_ms) {
   return {};
 }
 
-bool participant::is_settled() const {
+bool participant::is_settled(const configuration& next) const {
   if (term_at(core_->commit_index()) != core_->term())
     return false;
   if (!how_.core.guards.awaits_promoted || members_.size() < 2)
     return true;
   const auto newest = std::prev(members_.end());
   const auto promoted = promoted_between(std::prev(newest)->second, newest->second);
-  if (promoted == 0 || promoted == how_.core.id)
+  if (promoted == 0 || promoted == how_.core.id || find_member(next, promoted) == nullptr)
     return true;
   // Until it knows that it is a voter it refuses its vote.
   return core_->match_index(promoted).value_or(0) >= newest->first;

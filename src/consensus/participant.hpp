@@ -161,7 +161,7 @@ private:
   std::uint64_t most_level_voter() const;
   std::optional<refusal> submit_change(const configuration& members, std::uint64_t now_ms);
   std::optional<refusal> refusal_now() const;
-  bool is_settled() const;
+  bool is_settled(const configuration& next) const;
   result<std::uint64_t, refusal> submit(std::vector<entry> what, std::uint64_t now_ms);
 
   void next_write(outputs& into);
@@ -209,7 +209,6 @@ private:
   std::vector<std::uint64_t> lost_;
   std::optional<snapshot_mark> fetching_;
   bool is_fetch_told_ = false;
-  bool is_fetched_ = false;
   std::optional<handover> handover_;
   std::optional<std::uint64_t> promotion_;
   std::string_view promotion_problem_;

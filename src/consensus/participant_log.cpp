@@ -150,7 +150,7 @@ void participant::next_write(outputs& into) {
       writing_ = std::exchange(unsaved_, {});
       hard_writing_ = hard_wanted_;
       still_ours_ = writing_->appends.empty() ? 0 : last_of(writing_->appends.back());
-    } else if (is_fetched_)
+    } else if (fetching_ && state_durable_ >= fetching_->index)
       writing_ = log_write{{}, {}, {}, fetching_};
     else if (auto next = next_compaction())
       writing_ = log_write{{}, {}, std::move(next), {}};
@@ -208,9 +208,7 @@ void participant::broke(std::string why) {
 void participant::hand_over(outputs& into) {
   if (fetching_)
     return;
-  auto limit = core_->commit_index();
-  if (how_.core.guards.awaits_disk)
-    limit = std::min(limit, durable_);
+  const auto limit = std::min(core_->commit_index(), durable_);
   while (handed_ < limit) {
     committed_entry out;
     out.index = ++handed_;
@@ -257,7 +255,8 @@ std::optional<refusal> participant::note_compaction(const compaction& done, std:
 }
 
 /// Too far behind for the log: everything up to the mark comes as state. The disk stays as it is
-/// until that is there.
+/// until that is there. After a crash between the two our state can be there already, and newer
+/// than what another member would give us.
 void participant::begin_fetch(snapshot_mark mark) {
   terms_.clear();
   tail_.clear();
@@ -267,7 +266,7 @@ void participant::begin_fetch(snapshot_mark mark) {
   unsaved_.appends.clear();
   members_ = {{mark.configuration_index, mark.configuration}};
   fetching_ = std::move(mark);
-  is_fetched_ = is_fetch_told_ = false;
+  is_fetch_told_ = handed_ >= fetching_->index;
 }
 
 void participant::fetched(std::uint64_t applied) {
@@ -276,12 +275,10 @@ void participant::fetched(std::uint64_t applied) {
   check(fetching_ && applied >= fetching_->index, "a state was fetched that is too old");
   handed_ = std::max(handed_, applied);
   state_durable_ = applied;
-  is_fetched_ = true;
 }
 
 std::optional<refusal> participant::note_replacement(std::uint64_t now_ms) {
   snapshot_ = std::exchange(fetching_, {});
-  is_fetched_ = false;
   durable_ = snapshot_->index;
   return step(snapshot_installed{}, now_ms);
 }
