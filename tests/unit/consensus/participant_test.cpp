@@ -1,0 +1,140 @@
+// The promises that are easier to say alone than in a cluster: order of writing and handing over,
+// a full disk, a broken one, and what is already there.
+
+#include "src/consensus/configuration.hpp"
+#include "src/consensus/participant.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay::consensus {
+
+namespace {
+
+const configuration alone{{1, "1"}};
+
+class nothing_stored : public stored_log {
+public:
+  std::optional<entry> at(std::uint64_t) const override { return {}; }
+};
+
+/// A group of one behind its founding entry, with its first entry of the new term on disk.
+struct sole_voter {
+  explicit sole_voter(std::uint64_t trailing = 1'024) {
+    participant_settings how;
+    how.core.address = "1";
+    how.trailing = trailing;
+    it = participant::make(how, log).value();
+    log_contents disk{{1, 0}, {}, 1, {{1, entry_kind::change, encode(alone)}}};
+    REQUIRE_FALSE(it->start(disk, 0, 0));
+    settle();
+  }
+
+  std::uint64_t propose(std::string bytes) {
+    return it->propose({{0, entry_kind::command, std::move(bytes)}}, 1).value();
+  }
+
+  /// Writes whatever is to be written; what was handed over meanwhile.
+  std::vector<committed_entry> settle() {
+    std::vector<committed_entry> out;
+    for (auto next = it->take();; next = it->take()) {
+      out.insert(out.end(), next.committed.begin(), next.committed.end());
+      if (!next.write)
+        return out;
+      it->wrote(2);
+    }
+  }
+
+  nothing_stored log;
+  std::unique_ptr<participant> it;
+};
+
+} // namespace
+
+TEST_CASE("nothing is handed over before its write is done, and then with its ticket") {
+  sole_voter one;
+  const auto ticket = one.propose("a");
+  auto first = one.it->take();
+  REQUIRE(first.write);
+  CHECK(first.committed.empty());
+  CHECK(one.it->take().committed.empty());
+  one.it->wrote(2);
+  const auto after = one.it->take().committed;
+  REQUIRE(after.size() == 1);
+  CHECK(after[0].ticket == ticket);
+  CHECK(after[0].what->bytes == "a");
+}
+
+TEST_CASE("one write at a time: what comes meanwhile is the next one") {
+  sole_voter one;
+  one.propose("a");
+  REQUIRE(one.it->take().write);
+  one.propose("b");
+  one.propose("c");
+  CHECK_FALSE(one.it->take().write);
+  one.it->wrote(2);
+  CHECK(one.it->take().write->appends.size() == 2);
+}
+
+TEST_CASE("a full disk refuses, and the same write comes again when asked for") {
+  sole_voter one;
+  one.propose("a");
+  const auto first = one.it->take().write;
+  one.it->disk_full();
+  CHECK_FALSE(one.it->take().write);
+  CHECK(one.it->propose({{0, entry_kind::command, "b"}}, 2).error() == refusal::disk_full);
+  one.it->retry_write();
+  const auto again = one.it->take().write;
+  REQUIRE(again);
+  CHECK(again->appends[0].index == first->appends[0].index);
+  one.it->wrote(3);
+  CHECK(one.settle().size() == 1);
+  CHECK(one.it->propose({{0, entry_kind::command, "b"}}, 4));
+}
+
+TEST_CASE("after a failed write nothing is handed over, sent or taken, and it says why") {
+  sole_voter one;
+  const auto ticket = one.propose("a");
+  REQUIRE(one.it->take().write);
+  one.it->broke("input/output error");
+  const auto after = one.it->take();
+  CHECK(after.lost == std::vector{ticket});
+  CHECK(after.committed.empty());
+  CHECK_FALSE(after.write);
+  CHECK(one.it->ended() == "input/output error");
+  CHECK(one.it->propose({{0, entry_kind::command, "b"}}, 2).error() == refusal::stopped);
+}
+
+TEST_CASE("the log forgets nothing that the state on disk does not hold") {
+  sole_voter one{4};
+  for (int i = 0; i < 20; ++i) {
+    one.propose(std::to_string(i));
+    one.settle();
+  }
+  CHECK(one.it->first_index() == 1);
+  one.it->state_is_durable(10);
+  const auto forget = one.it->take().write;
+  REQUIRE(forget);
+  CHECK(forget->forget->mark.index == 10);
+  CHECK(forget->forget->first_kept == 7);
+  one.it->wrote(3);
+  CHECK(one.it->first_index() == 7);
+}
+
+TEST_CASE("a log that has forgotten more than the state holds is not started from") {
+  participant_settings how;
+  how.core.address = "1";
+  nothing_stored log;
+  auto it = participant::make(how, log).value();
+  log_contents disk{{3, 1}, snapshot_mark{40, 2, 1, alone}, 41, {}};
+  CHECK(it->start(disk, 39, 0) == refusal::invalid);
+}
+
+TEST_CASE("a sole voter hands over to nobody, and its leader is not removed") {
+  sole_voter one;
+  CHECK(one.it->transfer(0, 1) == refusal::invalid);
+  CHECK(one.it->transfer(1, 1) == refusal::invalid);
+  CHECK(one.it->change(remove_member{1}, 1) == refusal::malformed);
+  CHECK_FALSE(one.it->change(add_spare{{2, "2"}}, 1));
+}
+
+} // namespace assay::consensus
