@@ -186,12 +186,15 @@ void evaluator_state::keep(const evidence_kept& what) {
     return;
   auto& run = found->second;
   if (!what.blob) {
-    // No evidence, no verdict: the qualification stays evaluating and can be run again.
     log::error(
       "evidence_not_kept",
       {{"qualification", what.qualification.value}, {"why", to_text(what.blob.error())}}
     );
+    auto is_open = run.plan.purpose == ledger::evaluation_purpose::first
+                   || run.plan.purpose == ledger::evaluation_purpose::again;
     runs_.erase(found);
+    if (is_open)
+      give_up(what.qualification, "its evidence was not kept: " + to_text(what.blob.error()));
     return;
   }
   run.outcome.evidence = *what.blob;
@@ -211,8 +214,31 @@ void evaluator_state::keep(const evidence_kept& what) {
 // -- what changes around runs
 // ------------------------------------------------------------------------------------
 
+/// No evidence, no verdict.
+void evaluator_state::give_up(const qualification_id& id, const std::string& why) {
+  record(
+    {ledger::without_verdict(id, why)},
+    itself,
+    why,
+    [id](const std::optional<problem>& refused) {
+      if (refused)
+        log::error("end_not_recorded", {{"qualification", id.value}, {"why", to_text(*refused)}});
+    }
+  );
+}
+
+/// What an earlier process evaluated has nobody who goes on with it.
+void evaluator_state::give_up_left_ones() {
+  for (const auto& [id, row] : *tables_.tables->qualifications)
+    if (row.state == qualification::state::evaluating)
+      give_up(id, "assayd was started anew in the middle of it; qualify again");
+}
+
 void evaluator_state::learn(const tables_changed& what) {
+  auto is_first = !tables_.tables;
   tables_ = what;
+  if (is_first)
+    give_up_left_ones();
   // The last view of a pool that was retired shows replicas that nobody watches any more.
   std::erase_if(views_, [&](const auto& one) {
     return !ledger::find(tables_.tables->pools, one.first);

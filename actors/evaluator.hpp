@@ -74,6 +74,8 @@ private:
   void carry_out(const qualification_id& id, const qualification::store_evidence& what);
   void carry_out(const qualification_id& id, const qualification::decided& what);
   void watch_stacks();
+  void give_up(const qualification_id& id, const std::string& why);
+  void give_up_left_ones();
   void watch_drift();
   /// Proposes one after the other; `then` is told the first refusal, or nothing.
   void record(

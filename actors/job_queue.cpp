@@ -15,22 +15,39 @@ void job_queue_state::begin(job_queue_options options) {
   self_->delayed_send(self_, limits::job_queue_tick, tick{});
 }
 
-job_wish_answer job_queue_state::take(const job_wish& what) {
+/// Answered once the job's end is on record: what was acknowledged holds, whatever dies.
+void job_queue_state::take(const job_wish& what, promise answer) {
+  auto refuse = [&](problem why) { answer.deliver(job_wish_answer{unexpected{std::move(why)}}); };
   const auto* row = tables_.tables ? ledger::find(tables_.tables->jobs, what.job) : nullptr;
   if (!row)
-    return {unexpected{problem{
-      problem_kind::not_found,
-      "there is no job '" + what.job.value + "'",
-      {},
-      "assay queue lists them"}}};
+    return refuse(
+      {problem_kind::not_found,
+       "there is no job '" + what.job.value + "'",
+       {},
+       "assay queue lists them"}
+    );
   if (row->ended)
-    return {unexpected{problem{
-      problem_kind::refused,
-      "job '" + what.job.value + "' is " + std::string{ledger::name(row->ended->end)} + " already",
-      {},
-      "its results stay: assay job results " + what.job.value}}};
+    return refuse(
+      {problem_kind::refused,
+       "job '" + what.job.value + "' is " + std::string{ledger::name(row->ended->end)} + " already",
+       {},
+       "its results stay: assay job results " + what.job.value}
+    );
   self_->send(options_.dispatcher, wind_up_job{what.job, what.what, what.why});
-  return {jobs::state::running};
+  wishes_.emplace(what.job, std::move(answer));
+}
+
+void job_queue_state::answer_wishes() {
+  for (auto wish = wishes_.begin(); wish != wishes_.end();) {
+    const auto* row = ledger::find(tables_.tables->jobs, wish->first);
+    if (row && !row->ended) {
+      ++wish;
+      continue;
+    }
+    auto state = row ? jobs::parse_state(ledger::name(row->ended->end)) : std::nullopt;
+    wish->second.deliver(job_wish_answer{state.value_or(jobs::state::cancelled)});
+    wish = wishes_.erase(wish);
+  }
 }
 
 job_answer job_queue_state::answer(const job_question& what) const {
@@ -48,6 +65,7 @@ void job_queue_state::learn(const tables_changed& what) {
   std::erase_if(views_, [&](const auto& one) {
     return !ledger::find(tables_.tables->pools, one.first);
   });
+  answer_wishes();
   plan();
 }
 
@@ -108,7 +126,11 @@ job_queue_actor::behavior_type job_queue_behavior(
 ) {
   self->state.begin(std::move(options));
   return {
-    [self](const job_wish& what) { return self->state.take(what); },
+    [self](const job_wish& what) {
+      auto answer = self->make_response_promise<job_wish_answer>();
+      self->state.take(what, answer);
+      return answer;
+    },
     [self](const job_question& what) { return self->state.answer(what); },
     [self](const tables_changed& what) { self->state.learn(what); },
     [self](const pool_changed& what) { self->state.learn(what); },

@@ -25,7 +25,8 @@ public:
   explicit job_queue_state(job_queue_actor::pointer self) : self_{self} {}
 
   void begin(job_queue_options options);
-  job_wish_answer take(const job_wish& what);
+  using promise = caf::typed_response_promise<job_wish_answer>;
+  void take(const job_wish& what, promise answer);
   job_answer answer(const job_question& what) const;
   void learn(const tables_changed& what);
   void learn(const pool_changed& what);
@@ -33,6 +34,7 @@ public:
 
 private:
   void plan();
+  void answer_wishes();
 
   job_queue_actor::pointer self_;
   job_queue_options options_;
@@ -42,6 +44,7 @@ private:
   std::map<job_id, std::string> why_;
   jobs::usage used_;
   std::map<job_id, std::uint32_t> left_;
+  std::multimap<job_id, promise> wishes_; ///< Whose end is not on record yet.
 };
 
 job_queue_actor::behavior_type job_queue_behavior(

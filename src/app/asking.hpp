@@ -14,11 +14,16 @@
 namespace assay::app {
 
 template <class Reply, class Actor, class Message>
-result<Reply, problem> ask(caf::actor_system& system, const Actor& who, Message what) {
+result<Reply, problem> ask(
+  caf::actor_system& system,
+  const Actor& who,
+  Message what,
+  std::chrono::milliseconds patience = limits::proposal_patience
+) {
   caf::scoped_actor self{system};
   std::optional<Reply> got;
   std::string why;
-  self->request(who, limits::proposal_patience, std::move(what))
+  self->request(who, patience, std::move(what))
     .receive(
       [&](Reply& reply) { got.emplace(std::move(reply)); },
       [&](const caf::error& error) { why = caf::to_string(error); }

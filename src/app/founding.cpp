@@ -73,7 +73,22 @@ std::string new_key_secret() {
   return text;
 }
 
-result<own_secrets, problem> load_secrets(const store::data_directory& directory) {
+/// A ledger that exists was signed with the key that it names: another one would ruin it.
+std::optional<problem> lost_key(const store::data_directory& directory) {
+  for (const auto* name : {"signing.secret", "coordinator.secret"})
+    if (!std::filesystem::exists(directory.keys() / name))
+      return problem{
+        problem_kind::unavailable,
+        "the key is missing, and the ledger in this directory was begun with it",
+        (directory.keys() / name).string(),
+        "put it back from a backup; a new key would not be believed by what is recorded"};
+  return {};
+}
+
+result<own_secrets, problem> load_secrets(const store::data_directory& directory, bool is_new) {
+  if (!is_new)
+    if (auto lost = lost_key(directory))
+      return unexpected{*lost};
   auto signing = store::load_or_make_signing_seed(directory.keys() / "signing.secret");
   if (!signing)
     return unexpected{signing.error()};

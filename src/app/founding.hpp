@@ -22,7 +22,7 @@ struct own_secrets {
   std::string evaluator_key; ///< EVALUATOR's and DISPATCHER's keys for the ingress.
   std::string dispatcher_key;
 };
-result<own_secrets, problem> load_secrets(const store::data_directory& directory);
+result<own_secrets, problem> load_secrets(const store::data_directory& directory, bool is_new);
 
 /// `assay-` and 43 characters of URL-safe base64: 256 bits.
 std::string new_key_secret();

@@ -116,13 +116,14 @@ result<void, problem> node::whole::open_ledger() {
   if (!opened)
     return unexpected{opened.error()};
   directory.emplace(std::move(*opened));
-  auto loaded = load_secrets(*directory);
+  auto is_new = !store::ledger_engine::is_bootstrapped(*directory);
+  auto loaded = load_secrets(*directory, is_new);
   if (!loaded)
     return unexpected{loaded.error()};
   secrets = std::move(*loaded);
   store::engine_options options;
   options.on_view = [this](const store::view_ptr& view) { on_view(view); };
-  if (!store::ledger_engine::is_bootstrapped(*directory))
+  if (is_new)
     if (auto done = store::ledger_engine::bootstrap(*directory, options); !done)
       return done;
   auto machine = std::make_unique<store::ledger_machine>(secrets.signing, member_name);
@@ -325,7 +326,8 @@ void node::whole::on_view(const store::view_ptr& view) {
   if (!is_bound)
     return;
   auto tables = tables_of(*view);
-  caf::anon_send(parts.ledger, tables_changed{tables, view->term});
+  // The term that we lead in, as the hub tells agents: the newest entry may be of an earlier one.
+  caf::anon_send(parts.ledger, tables_changed{tables, engine->status().term});
   if (hub)
     hub->replace_allow_list(allow_list_of(*tables, wall_now()));
 }

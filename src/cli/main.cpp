@@ -282,7 +282,7 @@ void add_cluster(CLI::App& app, chosen& o) {
     "A token by which one host may join, once, within 15 minutes",
     "assay host token"
   );
-  token_word->add_option("--name", o.name, "The host's name, if it is to be fixed now");
+  token_word->add_option("--name", o.name, "For which host; the record says so");
   does(token_word, o, [](const context& c, const chosen& o) { return host_token(c, o.name); });
   auto* join_word = word(
     *host,

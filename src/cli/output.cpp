@@ -121,13 +121,21 @@ std::string table_of(const json::array& items, const terminal& where) {
   return draw_table(rows, where.columns);
 }
 
+/// Somebody's text must not move the cursor of whoever reads it.
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (auto c : text)
+    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return shown;
+}
+
 } // namespace
 
 std::string cell(std::string_view key, const json::value& value) {
   if (value.is_null())
     return "-";
   if (value.is_string())
-    return value.get_string().empty() ? "-" : std::string{value.get_string()};
+    return value.get_string().empty() ? "-" : printable(value.get_string());
   if (value.is_int64() && key.ends_with("_ms"))
     return date_text(value.get_int64());
   if (value.is_bool())

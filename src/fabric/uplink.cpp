@@ -1,5 +1,6 @@
 #include "src/fabric/uplink.hpp"
 
+#include "src/base/log.hpp"
 #include "src/fabric/dialling.hpp"
 #include "src/fabric/line.hpp"
 #include "src/wire/fabric_codec.hpp"
@@ -200,8 +201,10 @@ private:
       return epochs_.saw(said->epoch);
     if (!welcomed_ || std::holds_alternative<joined>(message))
       return;
-    if (!epochs_.lets_in(message))
+    if (!epochs_.lets_in(message)) {
+      log::warn("order_of_an_older_epoch_refused", {{"coordinator", options_.coordinator}});
       return tally([](uplink_counters& c) { ++c.refused_epoch; });
+    }
     if (events_.message)
       events_.message(std::move(message));
   }

@@ -23,6 +23,7 @@ enum class key : std::uint8_t {
   stream_options,
   max_tokens,
   max_completion_tokens,
+  n_predict,
   choices,
   user,
   prompt_cache_key,

@@ -92,6 +92,8 @@ task<bool> exchange::refuse() {
   outcome_.failure = refusal_.failure;
   auto shown = shows_metadata() ? std::string_view{outcome_.decision.value} : std::string_view{};
   auto text = write_refusal(refusal_, {request_id_, stays, head().minor, shown});
+  if (head().method.of(bytes()) == "HEAD")
+    text.resize(text.find("\r\n\r\n") + 4); // RFC 9110, 9.3.2: the head alone.
   auto upstream_failed = refusal_.failure == failure::upstream_error
                          || refusal_.failure == failure::upstream_disconnected
                          || refusal_.failure == failure::upstream_timeout;

@@ -13,13 +13,14 @@ namespace {
 
 constexpr std::size_t model_bytes = 256;
 
-constexpr std::array<std::string_view, 13> key_names{
+constexpr std::array<std::string_view, 14> key_names{
   "model",
   "messages",
   "stream",
   "stream_options",
   "max_tokens",
   "max_completion_tokens",
+  "n_predict", // llama.cpp's own name; it wins over the others there.
   "n",
   "user",
   "prompt_cache_key",
@@ -115,9 +116,10 @@ bool chat_scan::take_known(key k, std::string_view name, json::value v) {
     return take_stream_options(v);
   case key::max_tokens:
   case key::max_completion_tokens:
+  case key::n_predict:
     if (!take_count(name, v, 0))
       return false;
-    // Both may be there; the larger one is what the engine might do.
+    // More than one may be there; the larger one is what the engine might do.
     if (count_ > 0 || !shape.output_tokens)
       shape.output_tokens = std::max(shape.output_tokens.value_or(0), count_);
     if (shape.output_tokens == 0u)

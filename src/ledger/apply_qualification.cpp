@@ -152,7 +152,7 @@ ruling change(change_set& c, const qualification_opened& p) {
   q.policy_record = declared ? declared->record : suite->record;
   q.suite = suite->what.sha256;
   q.manifest = find(c.tables.artifact_states, i->what.artifact)->manifest;
-  q.profile = text->what.sha256;
+  q.profile = *launch_digest_of(c.tables, i->what);
   q.opened_at = c.now;
   put_changed(c, std::move(q));
   return {};

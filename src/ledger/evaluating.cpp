@@ -104,7 +104,7 @@ collect(const tables& t, const catalog::implementation& i, const catalog::model&
     );
   e.policy = *policy;
   e.suite = suite->what.sha256;
-  e.profile = text->what.sha256;
+  e.profile = *launch_digest_of(t, i);
   e.manifest = catalog::manifest_digest(artifact->what);
   return e;
 }
@@ -307,6 +307,18 @@ result<qualification::run_state, problem> prepare_run(const tables& t, const eva
   return qualification::prepare(std::move(who), std::move(*suite), e.policy);
 }
 
+payload without_verdict(const qualification_id& id, const std::string& why) {
+  return qualification_decided{
+    .id = id,
+    .verdict = event::no_evidence,
+    .runs = {},
+    .predicates = {},
+    .covers = {},
+    .expires_at = {},
+    .detail = why,
+  };
+}
+
 std::vector<payload> conclude(const tables& t, const evaluation& e, const evaluation_outcome& out) {
   std::vector<payload> records{contract_run(e, out)};
   std::vector<std::string> runs{std::get<eval_run>(records.front()).id};
@@ -314,8 +326,12 @@ std::vector<payload> conclude(const tables& t, const evaluation& e, const evalua
     records.push_back(task_run(e, out));
     runs.push_back(std::get<eval_run>(records.back()).id);
   }
-  if (out.aborted)
+  if (out.aborted && e.purpose != evaluation_purpose::first && e.purpose != evaluation_purpose::again)
     return records;
+  if (out.aborted) {
+    records.push_back(without_verdict(e.id, out.why_aborted));
+    return records;
+  }
   add_decision(records, e, out, std::move(runs));
   auto is_new = e.purpose == evaluation_purpose::first || e.purpose == evaluation_purpose::again;
   if (is_new && out.verdict.outcome == qualification::outcome::pass)

@@ -61,6 +61,9 @@ struct evaluation_outcome {
   wall_ms started_at, ended_at;
 };
 
+/// An evaluation that ended without a verdict: the qualification is inconclusive and says why.
+payload without_verdict(const qualification_id& id, const std::string& why);
+
 /// The run records, then the decision, then what it replaces; in this order.
 std::vector<payload> conclude(const tables& t, const evaluation& e, const evaluation_outcome& out);
 

@@ -12,14 +12,12 @@ std::string quoted(std::string_view name) {
   return "\"" + std::string{name} + "\"";
 }
 
-/// The qualification is about what is declared now: same bytes, same profile text.
+/// The qualification is about what is declared now: same bytes, same launch.
 bool is_about(const tables& t, const qualification_row& q, const catalog::implementation& i) {
   auto* artifact = find(t.artifact_states, i.artifact);
   if (!artifact || artifact->manifest != q.manifest)
     return false;
-  auto profile = profile_of(t, i);
-  auto* text = profile ? find(t.profiles, *profile) : nullptr;
-  return text && text->what.sha256 == q.profile;
+  return launch_digest_of(t, i) == q.profile;
 }
 
 /// The latest qualification of the implementation that `fits`, by its last change.
@@ -38,7 +36,9 @@ std::string why_by_state(const qualification_row& q, wall_ms now) {
   if (q.state == state::qualified && q.expires_at <= now)
     return id + " has expired; qualify again";
   if (q.state == state::qualified)
-    return id + " is about other bytes or another profile than are declared now; qualify again";
+    return id
+           + " is about other bytes, another profile or other arguments than are declared now; "
+             "qualify again";
   if (q.state == state::evaluating || q.state == state::draft)
     return id + " is " + std::string{qualification::name(q.state)} + "; wait for its verdict";
   return id + " is " + std::string{qualification::name(q.state)}
@@ -194,6 +194,20 @@ status_of(const tables& t, const implementation_id& implementation, wall_ms now)
     break;
   }
   return implementation_status::production;
+}
+
+std::optional<digest> launch_digest_of(const tables& t, const catalog::implementation& i) {
+  auto profile = profile_of(t, i);
+  auto* text = profile ? find(t.profiles, *profile) : nullptr;
+  if (!text)
+    return {};
+  hasher all{"assay-launch-1"};
+  all.add_field(text->what.sha256)
+    .add_field(std::uint64_t{i.devices})
+    .add_field(std::uint64_t{i.slots});
+  for (const auto& [name, value] : i.args)
+    all.add_field(name).add_field(value);
+  return all.finish();
 }
 
 std::vector<missing>

@@ -14,6 +14,10 @@ namespace assay::ledger {
 /// is declared.
 std::optional<catalog::policy> policy_of(const tables& t, const policy_id& id);
 
+/// What a qualification is about besides the artifact's bytes: the profile's text and what of the
+/// implementation's declaration its engine is told. Nothing when no profile is declared.
+std::optional<digest> launch_digest_of(const tables& t, const catalog::implementation& i);
+
 /// The stacks that the qualification holds for, less those that were revoked since.
 std::vector<digest> usable_fingerprints(const tables& t, const qualification_row& q);
 

@@ -216,7 +216,7 @@ TEST_CASE("an answer that comes twice is counted once") {
   CHECK(s.asks.size() == 2);
 }
 
-TEST_CASE("a run whose stack is no longer there ends without a verdict") {
+TEST_CASE("a run whose stack is no longer there ends inconclusive, with the reason") {
   scene s;
   s.view("stack 1");
   auto id = s.qualify_it();
@@ -226,8 +226,8 @@ TEST_CASE("a run whose stack is no longer there ends without a verdict") {
   REQUIRE(s.keeps.size() == 1);
   s.keep();
   CHECK_FALSE(s.is_running(*id));
-  CHECK(s.state_of(*id) == state::evaluating);
-  CHECK(s.ledger.all<ledger::qualification_decided>().empty());
+  CHECK(s.state_of(*id) == state::inconclusive);
+  CHECK(s.ledger.all<ledger::qualification_decided>().size() == 1);
   for (const auto& run : s.ledger.all<ledger::eval_run>())
     CHECK(run.status == ledger::run_status::aborted);
   s.answer(1);
@@ -253,7 +253,15 @@ TEST_CASE("an ask that waited to be repeated is not sent after the end of its ru
   }
 }
 
-TEST_CASE("without its evidence a run has no verdict, and can be run again") {
+TEST_CASE("what an earlier process left in the middle is inconclusive, with the reason") {
+  auto w = site_with_suite();
+  w.must(ledger::qualification_opened{{"left"}, impl_a, {"s"}});
+  w.must(ledger::qualification_changed{{"left"}, qualification::event::start, {}, {}});
+  scene s{std::move(w)};
+  CHECK(s.state_of({"left"}) == state::inconclusive);
+}
+
+TEST_CASE("without its evidence a run is inconclusive, and can be run again") {
   scene s;
   s.view("stack 1");
   auto id = s.qualify_it();
@@ -263,7 +271,7 @@ TEST_CASE("without its evidence a run has no verdict, and can be run again") {
   s.stage.settle();
   CHECK_FALSE(s.is_running(*id));
   CHECK(s.ledger.all<ledger::eval_run>().empty());
-  CHECK(s.state_of(*id) == state::evaluating);
+  CHECK(s.state_of(*id) == state::inconclusive);
   auto again = s.qualify_it();
   REQUIRE(again);
   CHECK(*again == *id);

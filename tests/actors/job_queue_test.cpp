@@ -158,9 +158,19 @@ TEST_CASE("a wish about an open job reaches DISPATCHER; about no job or an ended
   CHECK(s.wish({"j-x"}).error().kind == problem_kind::not_found);
   CHECK(s.wish(late).error().kind == problem_kind::refused);
   CHECK(s.at_dispatcher->of<wind_up_job>().empty());
-  CHECK(s.wish(early));
+  auto answer =
+    s.stage.self->request(s.queue, caf::infinite, job_wish{early, jobs::event::cancel, "enough"});
+  s.stage.settle();
   REQUIRE_FALSE(s.at_dispatcher->of<wind_up_job>().empty());
   CHECK(s.at_dispatcher->of<wind_up_job>()[0].job == early);
+  CHECK(s.stage.self->mailbox().empty()); // Nothing is acknowledged that a crash could undo.
+  s.end(early);
+  auto is_acknowledged = false;
+  answer.receive(
+    [&](const job_wish_answer& done) { is_acknowledged = done.what.has_value(); },
+    [](const caf::error&) {}
+  );
+  CHECK(is_acknowledged);
 }
 
 TEST_CASE("a JOB QUEUE whose DISPATCHER ends by itself ends with it") {

@@ -122,6 +122,20 @@ def scenario_agent_killed():
         expect(len(w.get("replicas")) == 1, "nothing was started twice", w.get("replicas"))
 
 
+def scenario_restarted_and_then_runtime_killed():
+    """An assayd that was started anew still starts replicas: it orders in the term that agents hear of."""
+    with World() as w:
+        w.serve()
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            w.end_assayd(how)
+            w.start()
+            eventually(lambda: w.chat("capital of France").status == 200, "chats are answered")
+            before = w.runtime_pid()
+            os.kill(before, signal.SIGKILL)
+            eventually(lambda: w.runtime_pid() not in (None, before), "another runtime is started")
+            eventually(lambda: w.chat("capital of France").status == 200, "and answers")
+
+
 def scenario_assayd_killed_under_load():
     """kill -9 of assayd under chats and applies: what was acknowledged is there, and the ledger verifies."""
     with World() as w:

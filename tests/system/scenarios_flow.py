@@ -57,6 +57,21 @@ def scenario_full_flow():
         expect("move" in log and "qualification" in log, "the log shows what happened", log)
 
 
+def scenario_changed_launch():
+    """Other arguments are another thing than what was qualified: no traffic until it is qualified again."""
+    with World() as w:
+        w.serve()
+        text = (w.root / "catalog/catalog.yaml").read_text()
+        w.write("catalog/catalog.yaml", text.replace("args: {ctx-size: 256}", "args: {ctx-size: 256, threads: '1'}"))
+        w.assay("apply", "-f", w.root / "catalog").is_ok()
+        eventually(lambda: w.chat("capital of France").fails(503, "no_qualified_implementation"), "it is refused")
+        said = w.assay("explain", "--model", "tiny").is_ok()
+        expect("evaluation_current" in said.out, "the gate says so", said)
+        w.wait_ready()
+        w.qualify()
+        eventually(lambda: w.chat("capital of France").status == 200, "qualified again, it serves")
+
+
 def scenario_the_same_to_everything():
     """A runtime that says the same to everything is rejected, with numbers."""
     with World() as w:

@@ -273,6 +273,36 @@ def scenario_directories_and_settings():
             expect("taken" in said.err or "in use" in said.err, "the taken port is named", said)
 
 
+def scenario_signing_key_lost():
+    """A ledger whose key is gone is not signed on with another one."""
+    with World() as w:
+        w.start()
+        eventually(w.agent_pid, "the agent runs, so that it can be ended")
+        w.end_assayd()
+        key = w.data / "keys/signing.secret"
+        kept = key.read_bytes()
+        key.unlink()
+        w.run("assayd", "--standalone", w.data).ends(1, "signing.secret", "backup")
+        expect(not key.exists(), "no other key is made")
+        key.write_bytes(kept)
+        key.chmod(0o600)
+        w.start()
+        w.assay("ledger", "verify").is_ok()
+
+
+def scenario_apply_is_whole():
+    """One declaration that cannot be recorded keeps all the others out, in the rehearsal as in the real thing."""
+    with World() as w:
+        w.start()
+        items = "".join(f"\n  - {{id: i{n}, ask: 'question number {n} of many', expect: {{contains: '{n}'}}}}" for n in range(2500))
+        suite = f"suite: big\nsampling: {{temperature: 0, max-tokens: 8}}\nitems:{items}\n"
+        file = w.write("big.yaml", f"project: half-a\n---\n{suite}---\nproject: half-b\n")
+        for more in (["--dry-run"], []):
+            w.assay("apply", "-f", file, *more).ends(1, "81920")
+        expect(w.get("projects") == [], "nothing was declared", w.get("projects"))
+        eventually(w.agent_pid, "the agent runs, so that it can be ended")
+
+
 def scenario_fuse_directory():
     """A data directory on a FUSE file system is refused, by what it is."""
     try:

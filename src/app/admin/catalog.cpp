@@ -8,6 +8,7 @@
 #include "src/catalog/parse.hpp"
 #include "src/catalog/profile.hpp"
 #include "src/ledger/apply.hpp"
+#include "src/ledger/describe.hpp"
 #include "src/ledger/status.hpp"
 #include "src/qualification/suite.hpp"
 #include "src/wire/record_codec.hpp"
@@ -150,8 +151,19 @@ std::vector<problem> rehearse(ledger::tables& copy, const std::vector<ledger::re
   batch.stamped_at = std::max(batch.stamped_at, t.head.stamped_at);
   for (const auto& record : records)
     batch.entries.push_back(wire::make_entry(record));
-  auto outcome = ledger::apply(copy, batch, t.head.applied_index + 1, no_history{});
   std::vector<problem> refused;
+  for (const auto& record : records)
+    if (auto bytes = wire::encode_proposal(record).size(); bytes > limits::proposal_bytes)
+      refused.push_back(
+        {problem_kind::invalid,
+         ledger::describe(record).summary + ": it makes a record of " + std::to_string(bytes)
+           + " bytes, and a record has at most " + std::to_string(limits::proposal_bytes),
+         std::string{ledger::kind_name(record.payload)},
+         "declare it in smaller parts"}
+      );
+  if (!refused.empty())
+    return refused;
+  auto outcome = ledger::apply(copy, batch, t.head.applied_index + 1, no_history{});
   for (std::size_t i = 0; i < records.size(); ++i)
     if (const auto* why = std::get_if<ledger::refusal>(&outcome.verdicts[i]))
       refused.push_back(

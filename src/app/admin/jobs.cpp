@@ -123,13 +123,16 @@ answer cancel_job(const call& c) {
   if (!reason)
     return unexpected{reason.error()};
   auto got = ask<job_wish_answer>(
-    *c.parts.actors, c.parts.jobs, job_wish{{c.path[1]}, jobs::event::cancel, *reason}
+    *c.parts.actors,
+    c.parts.jobs,
+    job_wish{{c.path[1]}, jobs::event::cancel, *reason},
+    limits::job_wind_up + limits::proposal_patience
   );
   if (!got)
     return unexpected{got.error()};
   if (!got->what)
     return unexpected{got->what.error()};
-  return reply{{{"job", c.path[1]}, {"state", "cancelling"}}, {}, {}};
+  return reply{{{"job", c.path[1]}, {"state", jobs::name(*got->what)}}, {}, {}};
 }
 
 } // namespace assay::app::admin

@@ -236,6 +236,18 @@ TEST_CASE("no key, an unknown one, or two that differ is 401") {
   CHECK(answer.find("sk-test") == answer.npos);
 }
 
+TEST_CASE("a HEAD is answered by a head alone, and the next answer follows it at once") {
+  one_replica w;
+  w.ingress.start();
+  raw_client client{w.ingress.port()};
+  client.send(
+    "HEAD /v1/models HTTP/1.1\r\nHost: a\r\n\r\nGET /v1/nothing HTTP/1.1\r\nHost: a\r\n\r\n"
+  );
+  REQUIRE(client.read_until("HTTP/1.1 404"));
+  CHECK(client.held().starts_with("HTTP/1.1 405"));
+  CHECK(client.held().find("\r\n\r\nHTTP/1.1 404") != std::string::npos);
+}
+
 TEST_CASE("other paths, methods and upgrades are told what there is") {
   one_replica w;
   w.ingress.start();

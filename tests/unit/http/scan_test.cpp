@@ -138,6 +138,12 @@ TEST_CASE("the shape holds what the request asks for") {
   CHECK(found.shape.features == std::vector<std::string>{"tools", "logprobs", "json_schema"});
 }
 
+TEST_CASE("an engine's own name for the output's length counts like the contract's") {
+  auto found = scanned(R"({"model":"m","max_tokens":4,"n_predict":200})");
+  CHECK(found.shape.output_tokens == 200u);
+  CHECK_FALSE(scan(R"({"model":"m","n_predict":-1})"));
+}
+
 TEST_CASE("null and empty wishes are no wishes") {
   auto found = scanned(
     R"({"model":"m","stream":null,"max_tokens":null,"n":null,"user":null,"tools":[],)"

@@ -101,10 +101,13 @@ TEST_CASE("a run that fails rejects; one without evidence is inconclusive and ma
   SECTION("is aborted") {
     auto out = outcome(w, qualification::outcome::fail);
     out.aborted = true;
+    out.why_aborted = "the stack is gone";
     record_all(w, conclude(w.t, e, out));
-    CHECK(state_of(w, fresh) == qualification::state::evaluating);
+    CHECK(state_of(w, fresh) == qualification::state::inconclusive);
+    CHECK(w.t.qualifications->at(fresh).detail == "the stack is gone");
     for (const auto& [id, row] : *w.t.runs)
       CHECK(row.run.status == run_status::aborted);
+    CHECK(begun(w).purpose == evaluation_purpose::again);
   }
 }
 

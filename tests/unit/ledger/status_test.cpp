@@ -2,6 +2,7 @@
 #include "tests/unit/ledger/world.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <algorithm>
 
@@ -77,6 +78,31 @@ TEST_CASE("other bytes or another profile text end what a qualification says") {
   w.must(declared{catalog::profile_document{{"p"}, "new text", sha256("new text")}});
   CHECK_FALSE(current_qualification(w.t, impl_a, w.now));
   CHECK(why_not_qualified(w.t, impl_a, w.now).find("another profile") != std::string::npos);
+}
+
+TEST_CASE("what the engine is told otherwise ends a qualification, what it is not told does not") {
+  auto w = world::site();
+  qualify(w, {"q1"}, impl_a);
+  auto changed = w.t.implementations->at(impl_a).what;
+  SECTION("more replicas") {
+    ++changed.replicas.max;
+    w.must(declared{changed});
+    CHECK(current_qualification(w.t, impl_a, w.now));
+  }
+  SECTION("another launch") {
+    switch (GENERATE(0, 1, 2)) {
+    case 0:
+      changed.args["threads"] = "1";
+      break;
+    case 1:
+      ++changed.slots;
+      break;
+    default:
+      ++changed.devices;
+    }
+    w.must(declared{changed});
+    CHECK_FALSE(current_qualification(w.t, impl_a, w.now));
+  }
 }
 
 TEST_CASE("what is missing is listed in the order in which it is to be done") {
