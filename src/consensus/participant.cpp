@@ -181,14 +181,25 @@ participant::submit_change(const configuration& members, std::uint64_t now_ms) {
 bool participant::is_settled(const configuration& next) const {
   if (term_at(core_->commit_index()) != core_->term())
     return false;
+  const auto raised = newcomer();
+  return raised == 0 || find_member(next, raised) == nullptr;
+}
+
+/// The member that has its vote from the newest change and has not stored it yet; 0: nobody. Until
+/// it knows that it is a voter it refuses its vote, so it counts as one that is lost.
+std::uint64_t participant::newcomer() const {
   if (!how_.core.guards.awaits_promoted || members_.size() < 2)
-    return true;
+    return 0;
   const auto newest = std::prev(members_.end());
   const auto promoted = promoted_between(std::prev(newest)->second, newest->second);
-  if (promoted == 0 || promoted == how_.core.id || find_member(next, promoted) == nullptr)
-    return true;
-  // Until it knows that it is a voter it refuses its vote.
-  return core_->match_index(promoted).value_or(0) >= newest->first;
+  if (promoted == 0 || promoted == how_.core.id)
+    return 0;
+  return core_->match_index(promoted).value_or(0) >= newest->first ? 0 : promoted;
+}
+
+bool participant::is_membership_settled() const {
+  const auto newest = members_.empty() ? 0 : members_.rbegin()->first;
+  return newest <= core_->commit_index() && newcomer() == 0;
 }
 
 void participant::advance(std::uint64_t now_ms) {

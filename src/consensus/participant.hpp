@@ -120,10 +120,9 @@ public:
   bool is_fetching() const { return fetching_.has_value(); }
   bool is_disk_full() const { return is_full_; }
   const configuration& members() const { return core_->members(); }
-  /// Whether the newest change is committed.
-  bool is_membership_settled() const {
-    return members_.empty() || members_.rbegin()->first <= core_->commit_index();
-  }
+  /// On a leader: whether the newest change is committed and whoever got a vote by it has stored
+  /// it. Before that the group cannot afford to lose anybody.
+  bool is_membership_settled() const;
   std::string_view dropped() const { return core_->dropped(); }
   /// Why it must not go on; empty while it may.
   const std::string& ended() const { return ended_; }
@@ -162,6 +161,7 @@ private:
   std::optional<refusal> submit_change(const configuration& members, std::uint64_t now_ms);
   std::optional<refusal> refusal_now() const;
   bool is_settled(const configuration& next) const;
+  std::uint64_t newcomer() const;
   result<std::uint64_t, refusal> submit(std::vector<entry> what, std::uint64_t now_ms);
 
   void next_write(outputs& into);

@@ -12,6 +12,7 @@ profile profile_of(std::uint64_t seed) {
     out.duplicates = 30;
     out.late = 10;
   }
+  out.chaos_ms = 5'000;
   out.is_hostile = seed % 8 == 7;
   out.trailing = seed % 5 == 0 ? 4 : 40;
   return out;
