@@ -99,7 +99,7 @@ struct agent_said {
   fabric::agent_message message;
 };
 
-/// The agent is gone; the link ends when it comes back under a newer session too.
+/// The agent is gone. Its link stays, and goes on with it under a newer session.
 struct agent_lost {
   std::uint64_t session = 0;
   std::string reason;

@@ -172,7 +172,7 @@ struct eval_run {
   run_status status = run_status::complete;
   digest suite;       ///< Of the suite's text.
   digest manifest;    ///< Of the artifact that ran.
-  digest profile;     ///< Of the runtime profile's text.
+  digest profile;     ///< Of the launch: profile's text, slots, devices, args.
   digest fingerprint; ///< Of the stack that it ran on.
   host_id host;
   std::uint32_t items = 0;

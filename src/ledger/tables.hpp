@@ -98,7 +98,7 @@ struct qualification_row {
   digest policy_record;
   digest suite;
   digest manifest;
-  digest profile;
+  digest profile; ///< The launch it is about (`launch_digest_of`): profile, slots, devices, args.
   std::uint32_t attempts = 0;
   std::vector<std::string> runs;    ///< Ids of the runs that the last decision named.
   std::vector<digest> fingerprints; ///< The set of stacks it holds for; sorted.
