@@ -5,16 +5,20 @@
 # include of a layer that was not declared fails with "No such file". tests/tidy checks the same rules on
 # the text, so that a header-only cheat is seen too.
 
-# The parts of the standard library that most of our files include, precompiled once for every layer that names
-# no other headers. Without <filesystem>, whose std::quoted would hide ours. A target of its own: g++ takes a
-# precompiled header only where every macro of the target that made it is defined too.
+# The parts of the standard library that most of our files include, precompiled for every layer that names no
+# other headers. Targets of their own, one for each level of optimisation: g++ takes a precompiled header only
+# where every macro and every code option of the target that made it is the same.
 file(GENERATE OUTPUT "${CMAKE_BINARY_DIR}/standard.cpp" CONTENT "")
-add_library(assay_standard OBJECT "${CMAKE_BINARY_DIR}/standard.cpp")
-target_link_libraries(assay_standard PRIVATE assay_flags)
-target_precompile_headers(assay_standard PRIVATE
-  <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
-  <string_view> <utility> <variant> <vector>
-)
+function(assay_precompiled name)
+  add_library(${name} OBJECT "${CMAKE_BINARY_DIR}/standard.cpp")
+  target_link_libraries(${name} PRIVATE assay_flags ${ARGN})
+  target_precompile_headers(${name} PRIVATE
+    <algorithm> <array> <chrono> <cstdint> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
+    <string_view> <utility> <variant> <vector>
+  )
+endfunction()
+assay_precompiled(assay_standard)
+assay_precompiled(assay_standard_cold assay_cold)
 
 # assay_layer(NAME FOLDER sources... [USES targets...]) makes the library assay_NAME from FOLDER's sources.
 #   COLD               nothing of it runs for each request, ledger record or message: built with -O1
@@ -30,15 +34,17 @@ function(assay_layer name folder)
     add_library(assay_${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
     target_include_directories(assay_${name} PUBLIC "${root}")
     target_link_libraries(assay_${name} PUBLIC ${ARG_USES} PRIVATE assay_flags ${ARG_PRIVATE_USES})
+    set(standard assay_standard)
     if(ARG_COLD)
       target_link_libraries(assay_${name} PRIVATE assay_cold)
+      set(standard assay_standard_cold)
     endif()
     if(ARG_PRECOMPILE)
       target_precompile_headers(assay_${name} PRIVATE ${ARG_PRECOMPILE})
     elseif(ARG_PRECOMPILED_BY)
       target_precompile_headers(assay_${name} REUSE_FROM assay_${ARG_PRECOMPILED_BY})
     else()
-      target_precompile_headers(assay_${name} REUSE_FROM assay_standard)
+      target_precompile_headers(assay_${name} REUSE_FROM ${standard})
     endif()
   else()
     add_library(assay_${name} INTERFACE)

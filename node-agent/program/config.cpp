@@ -82,14 +82,14 @@ std::filesystem::path joined_config_path(const std::filesystem::path& data) {
 
 std::string joined_config_text(const agent_config& config) {
   // A JSON string is a YAML scalar, whatever a folder is called.
-  auto quoted = [](const std::string& text) {
+  auto in_quotes = [](const std::string& text) {
     return boost::json::serialize(boost::json::string{text});
   };
   std::string text = "# Written by `assay-agent join`; `assay-agent run --data DIR` reads it.\n";
-  text += "data: " + quoted(config.data.native()) + "\nhost: " + quoted(config.host)
-          + "\nkeys: " + quoted(config.keys.native()) + "\ncoordinators:\n";
+  text += "data: " + in_quotes(config.data.native()) + "\nhost: " + in_quotes(config.host)
+          + "\nkeys: " + in_quotes(config.keys.native()) + "\ncoordinators:\n";
   for (const auto& coordinator : config.coordinators)
-    text += "  - " + quoted(coordinator) + '\n';
+    text += "  - " + in_quotes(coordinator) + '\n';
   return text;
 }
 

@@ -92,7 +92,7 @@ std::string listed(const std::vector<std::string_view>& words) {
   return text;
 }
 
-std::string quoted(std::string_view seen) {
+std::string in_quotes(std::string_view seen) {
   std::string text{"`"};
   for (const char c : seen.substr(0, shown_bytes))
     text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;

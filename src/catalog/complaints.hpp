@@ -43,6 +43,6 @@ std::string nearest(std::string_view seen, const std::vector<std::string_view>& 
 std::string listed(const std::vector<std::string_view>& words);
 
 /// What was seen, shortened and without control characters, in backquotes.
-std::string quoted(std::string_view seen);
+std::string in_quotes(std::string_view seen);
 
 } // namespace assay::catalog

@@ -52,7 +52,7 @@ std::optional<problem> check_slot_arg(const runtime_profile& p, const std::strin
   if (reserved.contains(slot))
     return refusal(
       p,
-      "the arg " + quoted(slot) + " is filled by the agent",
+      "the arg " + in_quotes(slot) + " is filled by the agent",
       "remove it from `args`; sizes stand in `slots` and `limits`"
     );
   for (const auto& arg : p.launch->args)
@@ -60,7 +60,7 @@ std::optional<problem> check_slot_arg(const runtime_profile& p, const std::strin
       own.push_back(arg.slot);
   if (std::ranges::find(own, slot) != own.end())
     return {};
-  auto what = "the arg " + quoted(slot) + " is no slot of this profile";
+  auto what = "the arg " + in_quotes(slot) + " is no slot of this profile";
   if (const auto near = nearest(slot, own); !near.empty())
     what += "; did you mean `" + near + "`?";
   return refusal(
@@ -72,12 +72,12 @@ std::optional<problem> check_flag_arg(const runtime_profile& p, const std::strin
   const auto& launch = *p.launch;
   if (flag.find('=') != flag.npos)
     return refusal(
-      p, "the arg " + quoted(flag) + " has a value in its name", "write `--flag: value`"
+      p, "the arg " + in_quotes(flag) + " has a value in its name", "write `--flag: value`"
     );
   if (std::ranges::find(launch.refuse_operator_flags, flag) != launch.refuse_operator_flags.end())
     return refusal(
       p,
-      "the flag " + quoted(flag) + " is refused",
+      "the flag " + in_quotes(flag) + " is refused",
       "remove it from `args`: the agent or the router depends on what the profile sets"
     );
   for (const auto& arg : launch.args) {
@@ -85,7 +85,7 @@ std::optional<problem> check_flag_arg(const runtime_profile& p, const std::strin
     if (arg.flag != flag && !fixed)
       continue;
     const auto next = fixed ? std::string{"remove it from `args`"} : "write `" + arg.slot + ":`";
-    return refusal(p, "the flag " + quoted(flag) + " is set by the profile", next);
+    return refusal(p, "the flag " + in_quotes(flag) + " is set by the profile", next);
   }
   return {};
 }

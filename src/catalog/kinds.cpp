@@ -33,7 +33,7 @@ void read_file(mapping_reader& r, std::vector<artifact_file>& into) {
       && !is_relative_path(read.path))
     r.refuse(
       "path",
-      quoted(read.path) + " is no path under the location",
+      in_quotes(read.path) + " is no path under the location",
       "write a relative path without `.` or `..` parts"
     );
   if (r.require("sha256", "write its digest, as `sha256sum FILE` prints it"))
@@ -41,7 +41,7 @@ void read_file(mapping_reader& r, std::vector<artifact_file>& into) {
   r.bytes("size", read.bytes, std::uint64_t{1} << 50);
   const auto twice = std::ranges::any_of(into, [&](const auto& f) { return f.path == read.path; });
   if (twice && !read.path.empty())
-    r.refuse("path", "the file " + quoted(read.path) + " is listed twice", "keep one of both");
+    r.refuse("path", "the file " + in_quotes(read.path) + " is listed twice", "keep one of both");
   into.push_back(std::move(read));
 }
 
@@ -54,7 +54,7 @@ void read_owner_model(mapping_reader& r, artifact& into, std::string_view name) 
   if (!split_model_id(model)) {
     r.refuse(
       "model",
-      quoted(model) + " is no model",
+      in_quotes(model) + " is no model",
       "write NAME, or NAME@VERSION from version 2 on; a name has the letters A-Z a-z, digits, `.`, "
       "`_`, `-`"
     );
@@ -83,7 +83,7 @@ declaration read_artifact(mapping_reader& r) {
     r.require("location", "write the directory that holds its files on every host of the pool");
   auto is_url = [&] { return adopted && read.location.starts_with("http://"); };
   if (r.text("location", read.location) && !read.location.starts_with('/') && !is_url())
-    r.refuse("location", quoted(read.location) + " is no absolute path", "begin it with `/`");
+    r.refuse("location", in_quotes(read.location) + " is no absolute path", "begin it with `/`");
   const auto* list = r.find("files");
   if (!adopted && (list == nullptr || (list->kind == node_kind::sequence && list->items.empty())))
     r.refuse(
@@ -118,7 +118,7 @@ declaration read_pool(mapping_reader& r) {
   r.table("labels", read.labels);
   for (const auto& [label, value] : read.labels)
     if (label.size() > limits::name_bytes)
-      r.refuse("labels", quoted(label) + " is too long a label", "at most 64 bytes are allowed");
+      r.refuse("labels", in_quotes(label) + " is too long a label", "at most 64 bytes are allowed");
   return read;
 }
 
@@ -186,7 +186,7 @@ read_name_of_text(const yaml_document& document, std::string_view kind, complain
   out.add(
     at,
     kind,
-    first.value.kind == node_kind::scalar ? quoted(first.value.text) + " is no name"
+    first.value.kind == node_kind::scalar ? in_quotes(first.value.text) + " is no name"
                                           : std::string{kind_word(first.value)} + " is no name",
     std::string{name_rule}
   );
@@ -244,14 +244,14 @@ void tell_no_kind(const yaml_document& document, const node_entry& first, compla
   std::vector<std::string_view> words;
   for (const auto& row : kinds)
     words.push_back(row.word);
-  auto what = "the first key " + quoted(first.key) + " names no kind";
+  auto what = "the first key " + in_quotes(first.key) + " names no kind";
   const auto later = std::ranges::find_if(document.root.entries, [](const node_entry& e) {
     return find_kind(canonical_key(e.key)) != nullptr;
   });
   if (const auto near = nearest(canonical_key(first.key), words); !near.empty())
     what += "; did you mean `" + near + "`?";
   else if (later != document.root.entries.end())
-    what += "; put " + quoted(later->key) + " first, if that is the kind";
+    what += "; put " + in_quotes(later->key) + " first, if that is the kind";
   out.add(
     {document.file, first.line, first.column},
     {},

@@ -73,11 +73,11 @@ void read_args(mapping_reader& parent, std::map<std::string, std::string>& into)
     if (!is_name(name))
       parent.refuse(
         "args",
-        quoted(key) + " is neither a slot nor a flag",
+        in_quotes(key) + " is neither a slot nor a flag",
         "write a slot of the runtime profile, like `threads`, or a flag, like `--threads`"
       );
     else if (!into.emplace(name, std::move(value)).second)
-      parent.refuse("args", "the slot " + quoted(name) + " is given twice", "keep one of both");
+      parent.refuse("args", "the slot " + in_quotes(name) + " is given twice", "keep one of both");
   }
 }
 
@@ -235,7 +235,7 @@ declaration read_implementation(mapping_reader& r) {
     } else {
       r.refuse(
         "implementation",
-        quoted(id) + " is no implementation id",
+        in_quotes(id) + " is no implementation id",
         "write " + std::string{implementation_form} + ", each part a name of at most 64 bytes"
       );
     }
@@ -245,7 +245,7 @@ declaration read_implementation(mapping_reader& r) {
   if (from_id && read.profile != from_id)
     r.refuse(
       "profile",
-      "the id names the profile " + quoted(from_id->value),
+      "the id names the profile " + in_quotes(from_id->value),
       "leave the key out, or write the same name"
     );
   return read;

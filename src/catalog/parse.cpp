@@ -21,7 +21,7 @@ void tell_duplicate(const declared& first, const declared& again, complaints& ou
   out.add(
     again.place,
     kind,
-    "the " + kind + " " + quoted(name_of(again.value)) + " is declared twice, first at "
+    "the " + kind + " " + in_quotes(name_of(again.value)) + " is declared twice, first at "
       + to_text(first.place),
     implementation ? "remove one, or give each its own `profile`" : "remove or rename one of both"
   );
@@ -52,7 +52,7 @@ std::vector<problem> unserved_models(const std::vector<declared>& items) {
         m != nullptr && !served.contains(m->id.value))
       notes.push_back(
         {problem_kind::invalid,
-         "the model " + quoted(m->id.value) + " has no implementation in these files",
+         "the model " + in_quotes(m->id.value) + " has no implementation in these files",
          to_text(item.place) + ": model",
          "unless one is declared already, nothing can serve it: add `implementations:` with a pool "
          "and an artifact"}

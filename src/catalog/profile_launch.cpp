@@ -17,7 +17,7 @@ void read_slot_arg(mapping_reader& r, launch_arg& into) {
   r.name("slot", slot);
   into.slot = canonical_slot(slot);
   if (r.text("flag", into.flag) && !into.flag.starts_with('-'))
-    r.refuse("flag", quoted(into.flag) + " is no flag", "begin it with `-`");
+    r.refuse("flag", in_quotes(into.flag) + " is no flag", "begin it with `-`");
   r.choice("form", into.form, words::arg_forms());
   read_optional_text(r, "default", into.fallback);
   r.flag("required", into.required);
@@ -57,7 +57,7 @@ void check_variable(mapping_reader& r, std::string_view key, std::string_view va
   if (!is_variable(variable))
     r.refuse(
       key,
-      quoted(variable) + " is no environment variable",
+      in_quotes(variable) + " is no environment variable",
       "use letters, digits and `_`, not a digit first"
     );
 }
@@ -68,7 +68,7 @@ void read_secrets(mapping_reader& r, launch_plan& into) {
   for (const auto& [slot, variable] : read) {
     check_variable(r, "secret-env", variable);
     if (!is_name(slot))
-      r.refuse("secret-env", quoted(slot) + " is no slot", "write a name, like `api_key`");
+      r.refuse("secret-env", in_quotes(slot) + " is no slot", "write a name, like `api_key`");
     into.secret_env[canonical_slot(slot)] = variable;
   }
 }
@@ -93,7 +93,7 @@ void read_launch(mapping_reader& parent, std::optional<launch_plan>& into) {
   r->texts("refuse-operator-flags", read.refuse_operator_flags);
   for (const auto& flag : read.refuse_operator_flags)
     if (!flag.starts_with('-'))
-      r->refuse("refuse-operator-flags", quoted(flag) + " is no flag", "begin it with `-`");
+      r->refuse("refuse-operator-flags", in_quotes(flag) + " is no flag", "begin it with `-`");
   into = std::move(read);
 }
 

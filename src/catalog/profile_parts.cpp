@@ -15,20 +15,22 @@ bool is_path(std::string_view text) {
 
 void read_path(mapping_reader& r, std::string_view key, std::string& into) {
   if (r.text(key, into) && !is_path(into))
-    r.refuse(key, quoted(into) + " is no path of a URL", "begin it with `/`; no spaces");
+    r.refuse(key, in_quotes(into) + " is no path of a URL", "begin it with `/`; no spaces");
 }
 
 void read_paths(mapping_reader& r, std::string_view key, std::vector<std::string>& into) {
   r.texts(key, into);
   for (const auto& path : into)
     if (!is_path(path))
-      r.refuse(key, quoted(path) + " is no path of a URL", "begin it with `/`; no spaces");
+      r.refuse(key, in_quotes(path) + " is no path of a URL", "begin it with `/`; no spaces");
 }
 
 void read_json_path(mapping_reader& r, std::string& into) {
   if (r.text("json", into) && !is_json_path(into))
     r.refuse(
-      "json", quoted(into) + " is no path into JSON", "write keys and positions, like `data.0.id`"
+      "json",
+      in_quotes(into) + " is no path into JSON",
+      "write keys and positions, like `data.0.id`"
     );
 }
 
@@ -41,7 +43,7 @@ std::optional<pattern> read_pattern(mapping_reader& r, std::string_view key) {
     return std::move(*compiled);
   r.refuse(
     key,
-    quoted(text) + " is no pattern: " + compiled.error(),
+    in_quotes(text) + " is no pattern: " + compiled.error(),
     "write an RE2 pattern of at most " + std::to_string(limits::pattern_bytes) + " bytes"
   );
   return {};

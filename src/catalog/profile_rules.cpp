@@ -29,7 +29,7 @@ public:
     const auto slots = slots_in(text);
     if (!slots)
       return r_.refuse(
-        key, quoted(text) + " has a `${` without a slot", "write `${slot}`, like `${port}`"
+        key, in_quotes(text) + " has a `${` without a slot", "write `${slot}`, like `${port}`"
       );
     for (const auto& slot : *slots)
       check_slot(key, slot);
@@ -47,13 +47,13 @@ private:
     if (secrets_.contains(slot))
       return r_.refuse(
         key,
-        "the secret slot " + quoted(slot) + " stands in a template",
+        "the secret slot " + in_quotes(slot) + " stands in a template",
         "secrets go by `launch.secret-env` only: words and paths are seen by every user"
       );
     if (known_.contains(slot))
       return;
     const std::vector<std::string_view> words{known_.begin(), known_.end()};
-    auto what = "the slot " + quoted(slot) + " does not exist";
+    auto what = "the slot " + in_quotes(slot) + " does not exist";
     if (const auto near = nearest(slot, words); !near.empty())
       what += "; did you mean `" + near + "`?";
     r_.refuse(key, std::move(what), "slots here: " + listed(words));
@@ -75,11 +75,13 @@ void check_args(const launch_plan& launch, slot_checker& slots, mapping_reader& 
     if (slots.is_secret(arg.slot))
       r.refuse(
         "launch",
-        "the secret " + quoted(arg.slot) + " would stand in argv",
+        "the secret " + in_quotes(arg.slot) + " would stand in argv",
         "every user of the host can read argv; keep it in `secret-env` only"
       );
     if (!seen.insert(arg.slot).second)
-      r.refuse("launch", "the slot " + quoted(arg.slot) + " has two arguments", "keep one of both");
+      r.refuse(
+        "launch", "the slot " + in_quotes(arg.slot) + " has two arguments", "keep one of both"
+      );
   }
 }
 

@@ -82,7 +82,7 @@ void mapping_reader::check_keys() {
 
 void mapping_reader::tell_unknown(const node_entry& entry, const std::string& canonical) {
   const auto words = words_of(*keys_);
-  auto what = "the key " + quoted(entry.key) + " is not known here";
+  auto what = "the key " + in_quotes(entry.key) + " is not known here";
   if (const auto near = nearest(canonical, words); !near.empty())
     what += "; did you mean `" + near + "`?";
   const auto path = path_.empty() ? canonical : path_ + "." + canonical;
@@ -130,7 +130,7 @@ void mapping_reader::refuse_word(
   std::string_view word,
   const std::vector<std::string_view>& allowed
 ) {
-  auto what = quoted(word) + " is not one of the allowed words";
+  auto what = in_quotes(word) + " is not one of the allowed words";
   if (const auto near = nearest(word, allowed); !near.empty())
     what += "; did you mean `" + near + "`?";
   out_.add(at, path, std::move(what), "allowed: " + listed(allowed));
@@ -195,7 +195,7 @@ bool mapping_reader::name(std::string_view key, std::string& into) {
   if (!read)
     return false;
   if (!is_name(*read)) {
-    refuse(key, quoted(*read) + " is no name", std::string{name_rule});
+    refuse(key, in_quotes(*read) + " is no name", std::string{name_rule});
     return false;
   }
   into = *read;
@@ -224,7 +224,7 @@ bool mapping_reader::bytes(std::string_view key, std::uint64_t& into, std::uint6
     return false;
   }
   if (*value > most) {
-    refuse(key, quoted(*read) + " is too large", "at most " + bytes_text(most) + " is allowed");
+    refuse(key, in_quotes(*read) + " is too large", "at most " + bytes_text(most) + " is allowed");
     return false;
   }
   into = *value;
@@ -247,7 +247,7 @@ bool mapping_reader::duration(
   }
   if (*value < least || *value > most) {
     const auto range = duration_text(least) + " to " + duration_text(most);
-    refuse(key, quoted(*read) + " is out of range", "allowed: " + range);
+    refuse(key, in_quotes(*read) + " is out of range", "allowed: " + range);
     return false;
   }
   into = *value;
@@ -267,7 +267,7 @@ bool mapping_reader::share(
   }
   if (*value < least || *value > most) {
     const auto range = share_text(least) + " to " + share_text(most);
-    refuse(key, quoted(*read) + " is out of range", "allowed: " + range);
+    refuse(key, in_quotes(*read) + " is out of range", "allowed: " + range);
     return false;
   }
   into = *value;
@@ -293,7 +293,7 @@ bool mapping_reader::number(std::string_view key, double& into) {
   double value = 0;
   const auto [end, error] = std::from_chars(read->data(), read->data() + read->size(), value);
   if (error != std::errc{} || end != read->data() + read->size() || !std::isfinite(value)) {
-    refuse(key, quoted(*read) + " is no number", "write a decimal number, like `0.01`");
+    refuse(key, in_quotes(*read) + " is no number", "write a decimal number, like `0.01`");
     return false;
   }
   into = value;
@@ -308,7 +308,7 @@ bool mapping_reader::hash(std::string_view key, digest& into) {
   if (!value) {
     refuse(
       key,
-      quoted(*read) + " is no SHA-256 digest",
+      in_quotes(*read) + " is no SHA-256 digest",
       "write `sha256:` and 64 hexadecimal digits, as `sha256sum FILE` prints them"
     );
     return false;
@@ -329,7 +329,7 @@ mapping_reader::bounded_count(std::string_view key, std::uint64_t least, std::ui
   }
   if (*value < least || *value > most) {
     const auto range = std::to_string(least) + " to " + std::to_string(most);
-    refuse(key, quoted(*read) + " is out of range", "allowed: " + range);
+    refuse(key, in_quotes(*read) + " is out of range", "allowed: " + range);
     return {};
   }
   return *value;

@@ -47,10 +47,10 @@ bool mapping_reader::names(std::string_view key, std::vector<std::string>& into)
     const auto path = path_of(key) + "[" + std::to_string(i) + "]";
     const auto& item = find(key)->items[i];
     if (!is_name(read[i])) {
-      refuse_at(item, path, quoted(read[i]) + " is no name", std::string{name_rule});
+      refuse_at(item, path, in_quotes(read[i]) + " is no name", std::string{name_rule});
       good = false;
     } else if (std::find(read.begin(), read.begin() + static_cast<std::ptrdiff_t>(i), read[i]) != read.begin() + static_cast<std::ptrdiff_t>(i)) {
-      refuse_at(item, path, quoted(read[i]) + " stands in the list twice", "keep one of both");
+      refuse_at(item, path, in_quotes(read[i]) + " stands in the list twice", "keep one of both");
       good = false;
     }
   }

@@ -108,7 +108,7 @@ value_result<std::uint64_t> quantity(
     "write a number and one of " + unit_list(units) + ", like `" + std::string{like} + "`";
   const auto refused = [&](std::string why) {
     return unexpected{
-      value_error{quoted(text) + " is no " + std::string{what} + ": " + std::move(why), next}};
+      value_error{in_quotes(text) + " is no " + std::string{what} + ": " + std::move(why), next}};
   };
   const auto read = read_amount(text);
   if (!read)
@@ -117,7 +117,7 @@ value_result<std::uint64_t> quantity(
     return refused("the unit is missing");
   const auto* u = find_unit(units, read->unit);
   if (u == nullptr)
-    return refused("the unit " + quoted(read->unit) + " does not fit");
+    return refused("the unit " + in_quotes(read->unit) + " does not fit");
   const auto value = scaled(*read, u->factor);
   if (!value)
     return refused("it is too large or too fine");
@@ -163,14 +163,14 @@ value_result<std::uint32_t> parse_share(std::string_view text) {
   if (!value)
     return unexpected{value.error()};
   if (*value > 1'000'000)
-    return unexpected{value_error{quoted(text) + " is more than all", "write 0 % to 100 %"}};
+    return unexpected{value_error{in_quotes(text) + " is more than all", "write 0 % to 100 %"}};
   return static_cast<std::uint32_t>(*value);
 }
 
 value_result<money> parse_money(std::string_view text) {
   const auto refused = [&](std::string why) {
     return unexpected{value_error{
-      quoted(text) + " is no price: " + std::move(why),
+      in_quotes(text) + " is no price: " + std::move(why),
       "write a number and a currency in three capital letters, like `0.002 EUR`"}};
   };
   const auto read = read_amount(text);
@@ -181,7 +181,7 @@ value_result<money> parse_money(std::string_view text) {
   const bool capital =
     read->unit.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == read->unit.npos;
   if (!capital || read->unit.size() != 3)
-    return refused(quoted(read->unit) + " is no currency");
+    return refused(in_quotes(read->unit) + " is no currency");
   const auto nano = scaled(*read, 1'000'000'000);
   if (!nano)
     return refused("it is too large");
@@ -194,7 +194,8 @@ value_result<std::uint64_t> parse_count(std::string_view text) {
   const bool whole = error == std::errc{} && end == text.data() + text.size();
   if (!whole || value > largest)
     return unexpected{value_error{
-      quoted(text) + " is no whole number", "write digits only, without unit, sign or separators"}};
+      in_quotes(text) + " is no whole number",
+      "write digits only, without unit, sign or separators"}};
   return value;
 }
 
@@ -204,7 +205,7 @@ value_result<bool> parse_flag(std::string_view text) {
   if (text == "false")
     return false;
   return unexpected{
-    value_error{quoted(text) + " is neither true nor false", "write `true` or `false`"}};
+    value_error{in_quotes(text) + " is neither true nor false", "write `true` or `false`"}};
 }
 
 std::string bytes_text(std::uint64_t bytes) {

@@ -219,7 +219,7 @@ private:
     if (anchor != YAML::NullAnchor)
       fail(mark, "an anchor (`&name`) stands here", "remove it; anchors are not used here");
     else if (!tag.empty() && tag != "?" && tag != "!")
-      fail(mark, "the tag " + quoted(tag) + " stands here", "remove it; tags are not used here");
+      fail(mark, "the tag " + in_quotes(tag) + " stands here", "remove it; tags are not used here");
     else if (++nodes_ > limits::yaml_nodes)
       fail(
         mark,

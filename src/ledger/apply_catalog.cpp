@@ -16,7 +16,7 @@ struct users {
   std::vector<std::string> found;
 
   void add(std::string_view kind, const std::string& name) {
-    found.push_back(std::string{kind} + " " + quoted(name));
+    found.push_back(std::string{kind} + " " + in_quotes(name));
   }
 
   std::string text() const {
@@ -126,7 +126,7 @@ ruling bad_text(std::string_view kind, const auto& document) {
     return {};
   return refuse(
     "digest_mismatch",
-    "the text of " + std::string{kind} + " " + quoted(document.name.value) + " has "
+    "the text of " + std::string{kind} + " " + in_quotes(document.name.value) + " has "
       + to_text(sha256(document.text)) + ", not the stated " + to_text(document.sha256)
   );
 }
@@ -138,7 +138,7 @@ ruling declare_artifact(change_set& c, const catalog::artifact& a) {
   if (old && old->manifest == manifest) {
     if (old->state == artifact_state::tombstoned)
       return refuse(
-        "tombstoned", "the artifact " + quoted(a.id.value) + " is tombstoned; its bytes are gone"
+        "tombstoned", "the artifact " + in_quotes(a.id.value) + " is tombstoned; its bytes are gone"
       );
     return {};
   }
@@ -149,7 +149,7 @@ ruling declare_artifact(change_set& c, const catalog::artifact& a) {
   if (!u.found.empty())
     return refuse(
       "in_use",
-      "the files of artifact " + quoted(a.id.value) + " cannot change while it is used by "
+      "the files of artifact " + in_quotes(a.id.value) + " cannot change while it is used by "
         + u.text() + "; declare the new files under another name"
     );
   c.put(artifact_row{
@@ -189,7 +189,7 @@ ruling change(change_set& c, const declared& p) {
   auto old = find_declaration(c.tables, kind, called);
   if (old && old->what == p.what)
     return refuse(
-      "unchanged", std::string{name(kind)} + " " + quoted(called) + " is declared so already"
+      "unchanged", std::string{name(kind)} + " " + in_quotes(called) + " is declared so already"
     );
   if (auto why = declare(c, p.what))
     return why;
@@ -199,7 +199,7 @@ ruling change(change_set& c, const declared& p) {
 
 ruling change(change_set& c, const retired& p) {
   auto old = find_declaration(c.tables, p.kind, p.name);
-  auto what = std::string{name(p.kind)} + " " + quoted(p.name);
+  auto what = std::string{name(p.kind)} + " " + in_quotes(p.name);
   if (!old)
     return refuse("not_found", "there is no " + what);
   if (auto u = users_of(c.tables, p.kind, p.name); !u.found.empty())

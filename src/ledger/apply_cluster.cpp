@@ -16,11 +16,11 @@ constexpr std::size_t z85_characters = 40;
 ruling bad_token(const change_set& c, const identity_added& p) {
   auto* row = find(c.tables.tokens, p.token);
   if (!row)
-    return refuse("unknown_token", "there is no token " + quoted(p.token));
+    return refuse("unknown_token", "there is no token " + in_quotes(p.token));
   if (!row->used_by.empty())
     return refuse(
       "token_used",
-      "the token was used by " + quoted(row->used_by) + "; each admits one, so ask for a new one"
+      "the token was used by " + in_quotes(row->used_by) + "; each admits one, so ask for a new one"
     );
   if (c.now >= row->token.expires_at)
     return refuse("token_expired", "the token is past its 15 minutes; ask for a new one");
@@ -28,7 +28,7 @@ ruling bad_token(const change_set& c, const identity_added& p) {
     return refuse(
       "wrong_token",
       "the token admits a " + std::string{name(row->token.role)} + " to pool "
-        + quoted(row->token.pool.value)
+        + in_quotes(row->token.pool.value)
     );
   return {};
 }
@@ -45,11 +45,13 @@ ruling bad_curve_key(const change_set& c, const identity_added& p) {
     if (row.identity.curve_public != p.curve_public)
       continue;
     if (name != p.name)
-      return refuse("key_in_use", "the CURVE key belongs to " + quoted(name));
+      return refuse("key_in_use", "the CURVE key belongs to " + in_quotes(name));
     if (row.revoked)
-      return refuse("revoked", "the CURVE key of " + quoted(name) + " is revoked; make a new one");
+      return refuse(
+        "revoked", "the CURVE key of " + in_quotes(name) + " is revoked; make a new one"
+      );
     if (row.identity == p)
-      return refuse("unchanged", quoted(name) + " is known with this key");
+      return refuse("unchanged", in_quotes(name) + " is known with this key");
   }
   return {};
 }
@@ -63,7 +65,7 @@ ruling bad_members(const std::vector<member>& members) {
     if (!parse_public_key(m.signing_public))
       return refuse(
         "bad_membership",
-        "the signing key of member " + quoted(m.name) + " is not 64 hexadecimal digits"
+        "the signing key of member " + in_quotes(m.name) + " is not 64 hexadecimal digits"
       );
     votes = votes || m.voter;
     before = &m;
@@ -104,14 +106,14 @@ ruling change(change_set& c, const key_issued& p) {
   if (p.internal == (declared != nullptr))
     return refuse(
       "wrong_key",
-      p.internal ? "the key " + quoted(p.key.value) + " is declared; an internal key is not"
-                 : "the key " + quoted(p.key.value) + " is not declared; declare it first"
+      p.internal ? "the key " + in_quotes(p.key.value) + " is declared; an internal key is not"
+                 : "the key " + in_quotes(p.key.value) + " is not declared; declare it first"
     );
   if (p.secret == digest{})
     return refuse("bad_key", "a key is issued with the digest of its secret");
   for (const auto& [id, row] : *c.tables.keys)
     if (row.issued.secret == p.secret)
-      return refuse("secret_reused", "the secret was used before, by key " + quoted(id.value));
+      return refuse("secret_reused", "the secret was used before, by key " + in_quotes(id.value));
   c.put(key_row{p, false, c.seq});
   return {};
 }
@@ -119,12 +121,12 @@ ruling change(change_set& c, const key_issued& p) {
 ruling change(change_set& c, const key_revoked& p) {
   auto* row = find(c.tables.keys, p.key);
   if (!row)
-    return refuse("not_found", "no secret was issued for key " + quoted(p.key.value));
+    return refuse("not_found", "no secret was issued for key " + in_quotes(p.key.value));
   if (row->revoked)
-    return refuse("unchanged", "the key " + quoted(p.key.value) + " is revoked already");
+    return refuse("unchanged", "the key " + in_quotes(p.key.value) + " is revoked already");
   if (row->issued.internal)
     return refuse(
-      "internal_key", "the key " + quoted(p.key.value) + " is assayd's own and cannot be revoked"
+      "internal_key", "the key " + in_quotes(p.key.value) + " is assayd's own and cannot be revoked"
     );
   auto next = *row;
   next.revoked = true;
@@ -146,7 +148,7 @@ ruling change(change_set& c, const identity_added& p) {
     if (taken && !taken->revoked && taken->identity.curve_public != p.curve_public)
       return refuse(
         "name_taken",
-        "the name " + quoted(p.name)
+        "the name " + in_quotes(p.name)
           + " belongs to another key; join under another name, or revoke "
             "that host first"
       );
@@ -163,9 +165,9 @@ ruling change(change_set& c, const identity_added& p) {
 ruling change(change_set& c, const identity_revoked& p) {
   auto* row = find(c.tables.identities, p.name);
   if (!row)
-    return refuse("not_found", "there is no identity " + quoted(p.name));
+    return refuse("not_found", "there is no identity " + in_quotes(p.name));
   if (row->revoked)
-    return refuse("unchanged", "the identity " + quoted(p.name) + " is revoked already");
+    return refuse("unchanged", "the identity " + in_quotes(p.name) + " is revoked already");
   auto next = *row;
   next.revoked = true;
   next.since = c.now;
@@ -178,7 +180,7 @@ ruling change(change_set& c, const token_issued& p) {
   if (auto why = bad_name("token", p.id))
     return why;
   if (find(c.tables.tokens, p.id))
-    return refuse("exists", "the token " + quoted(p.id) + " was issued before");
+    return refuse("exists", "the token " + in_quotes(p.id) + " was issued before");
   if (p.secret == digest{})
     return refuse("bad_token", "a token is issued with the digest of its secret");
   auto longest = std::chrono::milliseconds{limits::join_token_life}.count();

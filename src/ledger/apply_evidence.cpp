@@ -49,7 +49,7 @@ ruling bad_step(const change_set& c, const artifact_row& row, const artifact_cha
     return {};
   return refuse(
     "not_allowed",
-    "artifact " + quoted(p.artifact.value) + " is " + std::string{name(row.state)}
+    "artifact " + in_quotes(p.artifact.value) + " is " + std::string{name(row.state)}
       + " and cannot become " + std::string{name(p.to)} + "; what may follow is "
       + legal_after(row.state)
   );
@@ -65,10 +65,10 @@ ruling needed(const change_set& c, const artifact_id& artifact) {
   };
   for (const auto& [model, row] : *c.tables.routes)
     if (uses(row.route.carried))
-      return refuse("in_use", "the route of model " + quoted(model.value) + " still uses it");
+      return refuse("in_use", "the route of model " + in_quotes(model.value) + " still uses it");
   for (const auto& [id, row] : *c.tables.moves)
     if (moves::is_open(row.state) && (uses(row.plan.inverse.target) || uses(row.plan.after)))
-      return refuse("in_use", "the open move " + quoted(id.value) + " still names it");
+      return refuse("in_use", "the open move " + in_quotes(id.value) + " still names it");
   return {};
 }
 
@@ -82,7 +82,7 @@ ruling bad_counts(const eval_run& p) {
     return refuse("bad_run", "the lower bound of a score is not above the score");
   for (const auto& m : p.measures)
     if (m.unit.empty())
-      return refuse("bad_run", "the measure " + quoted(m.name) + " has no unit");
+      return refuse("bad_run", "the measure " + in_quotes(m.name) + " has no unit");
   return {};
 }
 
@@ -90,18 +90,18 @@ ruling bad_counts(const eval_run& p) {
 ruling bad_tuple(const change_set& c, const eval_run& p) {
   auto* q = find(c.tables.qualifications, p.qualification);
   if (!q)
-    return refuse("not_found", "there is no qualification " + quoted(p.qualification.value));
+    return refuse("not_found", "there is no qualification " + in_quotes(p.qualification.value));
   if (qualification::is_final(q->state) || q->state == qualification::state::draft)
     return refuse(
       "not_allowed",
-      "qualification " + quoted(p.qualification.value) + " is "
+      "qualification " + in_quotes(p.qualification.value) + " is "
         + std::string{qualification::name(q->state)} + " and takes no runs"
     );
   if (q->implementation != p.implementation || q->suite != p.suite || q->manifest != p.manifest || q->profile != p.profile)
     return refuse(
       "wrong_tuple",
       "the run is of another implementation, suite, artifact or profile than qualification "
-        + quoted(p.qualification.value)
+        + in_quotes(p.qualification.value)
     );
   if (!find(c.tables.stacks, p.fingerprint))
     return refuse(
@@ -125,11 +125,11 @@ ruling bad_gates(const waiver& p) {
 ruling change(change_set& c, const artifact_changed& p) {
   auto* row = find(c.tables.artifact_states, p.artifact);
   if (!row || !find(c.tables.artifacts, p.artifact))
-    return refuse("not_found", "there is no artifact " + quoted(p.artifact.value));
+    return refuse("not_found", "there is no artifact " + in_quotes(p.artifact.value));
   if (row->manifest != p.manifest)
     return refuse(
       "stale_manifest",
-      "the artifact " + quoted(p.artifact.value) + " is declared with manifest "
+      "the artifact " + in_quotes(p.artifact.value) + " is declared with manifest "
         + to_text(row->manifest) + "; the report is about " + to_text(p.manifest)
     );
   if (auto why = bad_step(c, *row, p))
@@ -161,7 +161,7 @@ ruling change(change_set& c, const stack_seen& p) {
     );
   auto* host = find(c.tables.hosts, p.host);
   if (host && host->fingerprint == p.fingerprint && host->pool == p.pool)
-    return refuse("unchanged", "host " + quoted(p.host.value) + " is known to run this stack");
+    return refuse("unchanged", "host " + in_quotes(p.host.value) + " is known to run this stack");
   host_row next{p.host, p.pool, p.fingerprint, {}, c.now, c.seq};
   if (host)
     next.previous = host->fingerprint == p.fingerprint ? host->previous : host->fingerprint;
@@ -175,7 +175,7 @@ ruling change(change_set& c, const eval_run& p) {
   if (auto why = bad_name("run", p.id))
     return why;
   if (find(c.tables.runs, p.id))
-    return refuse("exists", "the run " + quoted(p.id) + " is recorded already");
+    return refuse("exists", "the run " + in_quotes(p.id) + " is recorded already");
   if (auto why = bad_tuple(c, p))
     return why;
   if (auto why = bad_counts(p))
@@ -188,9 +188,9 @@ ruling change(change_set& c, const waiver& p) {
   if (auto why = bad_name("waiver", p.id))
     return why;
   if (find(c.tables.waivers, p.id))
-    return refuse("exists", "the waiver " + quoted(p.id) + " was granted before");
+    return refuse("exists", "the waiver " + in_quotes(p.id) + " was granted before");
   if (!find(c.tables.implementations, p.implementation))
-    return refuse("not_found", "there is no implementation " + quoted(p.implementation.value));
+    return refuse("not_found", "there is no implementation " + in_quotes(p.implementation.value));
   if (auto why = bad_gates(p))
     return why;
   auto longest = std::chrono::milliseconds{limits::waiver_life}.count();
@@ -205,9 +205,9 @@ ruling change(change_set& c, const waiver& p) {
 ruling change(change_set& c, const waiver_ended& p) {
   auto* row = find(c.tables.waivers, p.id);
   if (!row)
-    return refuse("not_found", "there is no waiver " + quoted(p.id));
+    return refuse("not_found", "there is no waiver " + in_quotes(p.id));
   if (row->ended || row->waiver.expires_at <= c.now)
-    return refuse("unchanged", "the waiver " + quoted(p.id) + " has ended already");
+    return refuse("unchanged", "the waiver " + in_quotes(p.id) + " has ended already");
   auto next = *row;
   next.ended = true;
   next.seq = c.seq;

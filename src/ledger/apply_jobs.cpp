@@ -29,9 +29,9 @@ ruling change(change_set& c, const job_submitted& p) {
   if (auto why = bad_name("job", p.id.value))
     return why;
   if (find(c.tables.jobs, p.id))
-    return refuse("exists", "the job " + quoted(p.id.value) + " was submitted before");
+    return refuse("exists", "the job " + in_quotes(p.id.value) + " was submitted before");
   if (!find(c.tables.models, p.model))
-    return refuse("not_found", "there is no model " + quoted(p.model.value));
+    return refuse("not_found", "there is no model " + in_quotes(p.model.value));
   if (p.items == 0 || p.items > limits::job_items)
     return refuse(
       "bad_job",
@@ -47,18 +47,18 @@ ruling change(change_set& c, const job_submitted& p) {
 ruling change(change_set& c, const job_ended& p) {
   auto* row = find(c.tables.jobs, p.id);
   if (!row)
-    return refuse("not_found", "there is no job " + quoted(p.id.value));
+    return refuse("not_found", "there is no job " + in_quotes(p.id.value));
   if (row->ended)
     return refuse(
       "not_allowed",
-      "job " + quoted(p.id.value) + " is " + std::string{name(row->ended->end)}
+      "job " + in_quotes(p.id.value) + " is " + std::string{name(row->ended->end)}
         + "; nothing can follow"
     );
   auto done = p.succeeded + p.failed;
   if (done > row->job.items || (p.end == job_end::finished && done != row->job.items))
     return refuse(
       "bad_counts",
-      "job " + quoted(p.id.value) + " has " + std::to_string(row->job.items) + " items; "
+      "job " + in_quotes(p.id.value) + " has " + std::to_string(row->job.items) + " items; "
         + std::to_string(done) + " are said to be done"
     );
   auto next = *row;
@@ -72,11 +72,11 @@ ruling change(change_set& c, const job_ended& p) {
 ruling change(change_set& c, const job_checkpoint& p) {
   auto* row = find(c.tables.jobs, p.job);
   if (!row)
-    return refuse("not_found", "there is no job " + quoted(p.job.value));
+    return refuse("not_found", "there is no job " + in_quotes(p.job.value));
   if (row->ended)
     return refuse(
       "not_allowed",
-      "job " + quoted(p.job.value) + " is " + std::string{name(row->ended->end)}
+      "job " + in_quotes(p.job.value) + " is " + std::string{name(row->ended->end)}
         + " and takes no more results"
     );
   if (p.count == 0 || p.first >= row->job.items || p.count > row->job.items - p.first || p.succeeded + p.failed != p.count)
@@ -89,7 +89,7 @@ ruling change(change_set& c, const job_checkpoint& p) {
     return refuse(
       "overlap",
       "items " + std::to_string(other->first) + " to " + std::to_string(end_of(*other) - 1)
-        + " of job " + quoted(p.job.value) + " are done already"
+        + " of job " + in_quotes(p.job.value) + " are done already"
     );
   c.put(p);
   return {};

@@ -24,12 +24,12 @@ std::string legal_after(state from) {
 refusal not_allowed(const move_row& m, std::string_view what) {
   return {
     "not_allowed",
-    "move " + quoted(m.plan.id.value) + " is " + std::string{moves::name(m.state)} + "; "
+    "move " + in_quotes(m.plan.id.value) + " is " + std::string{moves::name(m.state)} + "; "
       + std::string{what} + " cannot follow, only " + legal_after(m.state)};
 }
 
 refusal unknown(const move_id& id) {
-  return {"not_found", "there is no move " + quoted(id.value)};
+  return {"not_found", "there is no move " + in_quotes(id.value)};
 }
 
 std::uint64_t generation_of(const tables& t, const model_id& model) {
@@ -74,7 +74,7 @@ ruling unproven(const change_set& c, const moves::vectors& v) {
     if (!may_carry(c, id))
       return refuse(
         "not_qualified",
-        "implementation " + quoted(id.value)
+        "implementation " + in_quotes(id.value)
           + " may not carry traffic: " + why_not_qualified(c.tables, id, c.now)
       );
   return {};
@@ -106,12 +106,12 @@ ruling bad_vectors(const change_set& c, const model_id& model, const moves::vect
   for (const auto& id : moves::carriers(v)) {
     auto* i = find(c.tables.implementations, id);
     if (!i)
-      return refuse("not_found", "there is no implementation " + quoted(id.value));
+      return refuse("not_found", "there is no implementation " + in_quotes(id.value));
     if (i->what.model != model)
       return refuse(
         "bad_vectors",
-        "implementation " + quoted(id.value) + " serves model " + quoted(i->what.model.value)
-          + ", not " + quoted(model.value)
+        "implementation " + in_quotes(id.value) + " serves model " + in_quotes(i->what.model.value)
+          + ", not " + in_quotes(model.value)
       );
   }
   return {};
@@ -135,7 +135,7 @@ ruling bad_plan(const change_set& c, const move_proposed& p) {
       return why;
   for (const auto& g : p.guards)
     if (g.unit.empty())
-      return refuse("bad_plan", "the guard " + quoted(g.metric) + " has no unit");
+      return refuse("bad_plan", "the guard " + in_quotes(g.metric) + " has no unit");
   if (!p.guards.empty() && !p.guarded)
     return refuse("bad_plan", "a move with guards is guarded");
   return {};
@@ -155,8 +155,9 @@ ruling bad_start(const change_set& c, const move_proposed& p) {
   if (auto* open = open_move(c.tables, p.model))
     return refuse(
       "move_open",
-      "the route of " + quoted(p.model.value) + " has the open move " + quoted(open->plan.id.value)
-        + ", which is " + std::string{moves::name(open->state)} + "; wait for it, or abort it"
+      "the route of " + in_quotes(p.model.value) + " has the open move "
+        + in_quotes(open->plan.id.value) + ", which is " + std::string{moves::name(open->state)}
+        + "; wait for it, or abort it"
     );
   auto generation = generation_of(c.tables, p.model);
   if (p.expected_generation != generation || p.before != carried_by_route(c.tables, p.model))
@@ -191,7 +192,7 @@ ruling unauthorised(const change_set& c, const move_row& m, const move_authorise
         return refuse(
           "not_qualified",
           "the authorisation names no current qualification or waiver of implementation "
-            + quoted(id.value) + ": " + why_not_qualified(c.tables, id, c.now)
+            + in_quotes(id.value) + ": " + why_not_qualified(c.tables, id, c.now)
         );
   if (!has_way_back(c, m.plan.inverse))
     return refuse(
@@ -210,8 +211,8 @@ ruling unguarded(const move_row& m, observation seen) {
     return {};
   return refuse(
     "guards",
-    "move " + quoted(m.plan.id.value) + " is guarded and its guards say " + std::string{name(seen)}
-      + "; only pass lets it go on"
+    "move " + in_quotes(m.plan.id.value) + " is guarded and its guards say "
+      + std::string{name(seen)} + "; only pass lets it go on"
   );
 }
 
@@ -222,8 +223,8 @@ ruling too_early(const change_set& c, const move_row& m, std::uint64_t wanted_ms
     return {};
   return refuse(
     "too_early",
-    "move " + quoted(m.plan.id.value) + " has been " + std::string{moves::name(m.state)} + " for "
-      + std::to_string(passed) + " ms of " + std::to_string(wanted_ms)
+    "move " + in_quotes(m.plan.id.value) + " has been " + std::string{moves::name(m.state)}
+      + " for " + std::to_string(passed) + " ms of " + std::to_string(wanted_ms)
   );
 }
 
@@ -236,7 +237,7 @@ ruling bad_step(const change_set& c, const move_row& m, const move_route_changed
   if (p.step != m.steps_done || p.step >= m.plan.steps.size() || p.carried != m.plan.steps[p.step].carried)
     return refuse(
       "bad_step",
-      "the next step of move " + quoted(m.plan.id.value) + " is number "
+      "the next step of move " + in_quotes(m.plan.id.value) + " is number "
         + std::to_string(m.steps_done) + " of " + std::to_string(m.plan.steps.size())
         + ", with the vectors of the plan"
     );
@@ -302,7 +303,7 @@ ruling bad_end(const change_set& c, const move_row& m, const move_changed& p) {
     if (m.steps_done < m.plan.steps.size())
       return refuse(
         "steps_left",
-        "move " + quoted(m.plan.id.value) + " has taken " + std::to_string(m.steps_done) + " of "
+        "move " + in_quotes(m.plan.id.value) + " has taken " + std::to_string(m.steps_done) + " of "
           + std::to_string(m.plan.steps.size()) + " steps"
       );
     if (auto why = too_early(c, m, hold_ms(m)))
@@ -326,9 +327,9 @@ ruling change(change_set& c, const move_proposed& p) {
   if (auto why = bad_name("move", p.id.value))
     return why;
   if (find(c.tables.moves, p.id))
-    return refuse("exists", "the move " + quoted(p.id.value) + " was proposed before");
+    return refuse("exists", "the move " + in_quotes(p.id.value) + " was proposed before");
   if (!find(c.tables.models, p.model))
-    return refuse("not_found", "there is no model " + quoted(p.model.value));
+    return refuse("not_found", "there is no model " + in_quotes(p.model.value));
   for (auto rule : {bad_start, bad_plan, bad_inverse})
     if (auto why = rule(c, p))
       return why;

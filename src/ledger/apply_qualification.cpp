@@ -33,12 +33,12 @@ std::string legal_after(state from) {
 refusal not_allowed(const qualification_row& q, std::string_view what) {
   return {
     "not_allowed",
-    "qualification " + quoted(q.id.value) + " is " + std::string{qualification::name(q.state)}
+    "qualification " + in_quotes(q.id.value) + " is " + std::string{qualification::name(q.state)}
       + "; " + std::string{what} + " cannot follow, only " + legal_after(q.state)};
 }
 
 refusal unknown(const qualification_id& id) {
-  return {"not_found", "there is no qualification " + quoted(id.value)};
+  return {"not_found", "there is no qualification " + in_quotes(id.value)};
 }
 
 /// A stack joins the sorted set.
@@ -62,7 +62,7 @@ result<wall_ms, refusal> expiry(const change_set& c, const qualification_row& q,
   if (asked <= c.now || asked.value > longest + clock_slack_ms)
     return unexpected{refusal{
       "bad_expiry",
-      "a pass under policy " + quoted(q.policy.name.value) + " holds for at most "
+      "a pass under policy " + in_quotes(q.policy.name.value) + " holds for at most "
         + std::to_string(q.policy.valid_for.count()) + " s from now"}};
   return asked;
 }
@@ -90,7 +90,7 @@ ruling bad_time(const change_set& c, const qualification_row& q) {
     return {};
   return refuse(
     "not_yet",
-    "qualification " + quoted(q.id.value) + " expires at " + std::to_string(q.expires_at.value)
+    "qualification " + in_quotes(q.id.value) + " expires at " + std::to_string(q.expires_at.value)
       + " ms; it is " + std::to_string(c.now.value)
   );
 }
@@ -113,7 +113,7 @@ ruling bad_attempt(const qualification_row& q, event e) {
     return {};
   return refuse(
     "attempts_spent",
-    "qualification " + quoted(q.id.value) + " was evaluated " + std::to_string(q.attempts)
+    "qualification " + in_quotes(q.id.value) + " was evaluated " + std::to_string(q.attempts)
       + " times without a verdict; give it up and open a new one"
   );
 }
@@ -124,25 +124,26 @@ ruling change(change_set& c, const qualification_opened& p) {
   if (auto why = bad_name("qualification", p.id.value))
     return why;
   if (find(c.tables.qualifications, p.id))
-    return refuse("exists", "the qualification " + quoted(p.id.value) + " was opened before");
+    return refuse("exists", "the qualification " + in_quotes(p.id.value) + " was opened before");
   auto* i = find(c.tables.implementations, p.implementation);
   if (!i)
-    return refuse("not_found", "there is no implementation " + quoted(p.implementation.value));
+    return refuse("not_found", "there is no implementation " + in_quotes(p.implementation.value));
   auto policy = policy_of(c.tables, p.policy);
   if (!policy)
-    return refuse("not_found", "there is no policy and no suite " + quoted(p.policy.value));
+    return refuse("not_found", "there is no policy and no suite " + in_quotes(p.policy.value));
   auto* suite = find(c.tables.suites, policy->suite);
   if (!suite)
-    return refuse("not_found", "there is no suite " + quoted(policy->suite.value));
+    return refuse("not_found", "there is no suite " + in_quotes(policy->suite.value));
   auto profile = profile_of(c.tables, i->what);
   auto* text = profile ? find(c.tables.profiles, *profile) : nullptr;
   if (!text)
     return refuse(
-      "not_found", "implementation " + quoted(p.implementation.value) + " has no declared profile"
+      "not_found",
+      "implementation " + in_quotes(p.implementation.value) + " has no declared profile"
     );
   if (!is_artifact_approved(c.tables, i->what.artifact))
     return refuse(
-      "not_approved", "artifact " + quoted(i->what.artifact.value) + " is not verified"
+      "not_approved", "artifact " + in_quotes(i->what.artifact.value) + " is not verified"
     );
   auto* declared = find(c.tables.policies, p.policy);
   qualification_row q;

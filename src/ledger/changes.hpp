@@ -21,7 +21,7 @@ inline ruling refuse(std::string_view code, std::string text) {
   return refusal{std::string{code}, std::move(text)};
 }
 
-inline std::string quoted(std::string_view name) {
+inline std::string in_quotes(std::string_view name) {
   return "\"" + std::string{name} + "\"";
 }
 

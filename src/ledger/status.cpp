@@ -8,7 +8,7 @@ namespace {
 
 using catalog::implementation_status;
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   return "\"" + std::string{name} + "\"";
 }
 
@@ -32,7 +32,7 @@ const qualification_row* latest(const tables& t, const implementation_id& id, Fi
 
 std::string why_by_state(const qualification_row& q, wall_ms now) {
   using qualification::state;
-  auto id = "qualification " + quoted(q.id.value);
+  auto id = "qualification " + in_quotes(q.id.value);
   if (q.state == state::qualified && q.expires_at <= now)
     return id + " has expired; qualify again";
   if (q.state == state::qualified)
@@ -56,7 +56,7 @@ struct needs {
   void declared(bool there, std::string_view kind, std::string_view name) {
     if (!there)
       add(
-        std::string{kind} + " " + quoted(name) + " is not declared",
+        std::string{kind} + " " + in_quotes(name) + " is not declared",
         "declare it: a document that begins with \"" + std::string{kind} + ": " + std::string{name}
           + "\", then assay apply"
       );
@@ -70,7 +70,7 @@ void need_artifact(needs& n, const catalog::implementation& i) {
   if (is_artifact_approved(n.t, i.artifact))
     return;
   n.add(
-    "artifact " + quoted(i.artifact.value) + " is " + std::string{name(state->state)},
+    "artifact " + in_quotes(i.artifact.value) + " is " + std::string{name(state->state)},
     state->state == artifact_state::registered || state->state == artifact_state::present
       ? "a host of the pool verifies it once its files are in place"
       : "declare another artifact, or have this one verified again"
@@ -94,7 +94,7 @@ void need_policy(needs& n, const catalog::implementation& i) {
   const auto& wanted = model->what.evaluation_policy;
   if (wanted.value.empty())
     return n.add(
-      "model " + quoted(i.model.value) + " names no evaluation policy",
+      "model " + in_quotes(i.model.value) + " names no evaluation policy",
       "add \"evaluation-policy: NAME\" to the model"
     );
   auto policy = policy_of(n.t, wanted);
@@ -141,9 +141,9 @@ why_not_qualified(const tables& t, const implementation_id& implementation, wall
     return {};
   auto* i = find(t.implementations, implementation);
   if (!i)
-    return "implementation " + quoted(implementation.value) + " is not declared";
+    return "implementation " + in_quotes(implementation.value) + " is not declared";
   if (!is_artifact_approved(t, i->what.artifact))
-    return "artifact " + quoted(i->what.artifact.value) + " is not verified, or is revoked";
+    return "artifact " + in_quotes(i->what.artifact.value) + " is not verified, or is revoked";
   auto* q = latest(t, implementation, [](const qualification_row&) { return true; });
   if (!q)
     return "it was never qualified; run: assay qualify " + implementation.value;

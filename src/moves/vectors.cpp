@@ -16,7 +16,7 @@ problem wrong(std::string_view traffic, std::string what) {
   };
 }
 
-std::string quoted(const implementation_id& id) {
+std::string in_quotes(const implementation_id& id) {
   return "\"" + id.value + "\"";
 }
 
@@ -28,11 +28,11 @@ result<void, problem> validate_class(std::string_view traffic, const std::vector
     if (s.floor > s.ceiling || s.ceiling > whole)
       return unexpected{wrong(
         traffic,
-        quoted(s.implementation) + " has floor " + std::to_string(s.floor) + " and ceiling "
+        in_quotes(s.implementation) + " has floor " + std::to_string(s.floor) + " and ceiling "
           + std::to_string(s.ceiling)
       )};
     if (before && !(before->implementation < s.implementation))
-      return unexpected{wrong(traffic, quoted(s.implementation) + " is twice or out of order")};
+      return unexpected{wrong(traffic, in_quotes(s.implementation) + " is twice or out of order")};
     floors += s.floor;
     ceilings += s.ceiling;
     before = &s;

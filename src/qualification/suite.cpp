@@ -302,7 +302,7 @@ void read_item(
   if (in.name("id", read.id) && !ids.insert(read.id).second)
     in.refuse(
       "id",
-      fmt::format("the id {} is used twice", catalog::quoted(read.id)),
+      fmt::format("the id {} is used twice", catalog::in_quotes(read.id)),
       "give each item its own"
     );
   read_messages(in, read.messages);

@@ -23,7 +23,7 @@ std::string metric_name(const sample& s) {
   return result;
 }
 
-std::string quoted(std::string_view value) {
+std::string in_quotes(std::string_view value) {
   std::string result{'"'};
   for (auto c : value) {
     if (c == '"' || c == '\\')
@@ -34,14 +34,14 @@ std::string quoted(std::string_view value) {
 }
 
 void append_state(std::string& text, const sample& s) {
-  text += s.family + "_sample_state{name=" + quoted(s.name) + ",device=" + quoted(s.device)
-          + ",state=" + quoted(state_name(s.reading)) + "} 1\n";
+  text += s.family + "_sample_state{name=" + in_quotes(s.name) + ",device=" + in_quotes(s.device)
+          + ",state=" + in_quotes(state_name(s.reading)) + "} 1\n";
 }
 
 void append_value(std::string& text, const sample& s) {
-  text += metric_name(s) + "{device=" + quoted(s.device) + ",unit=" + quoted(s.unit);
+  text += metric_name(s) + "{device=" + in_quotes(s.device) + ",unit=" + in_quotes(s.unit);
   if (const auto* words = std::get_if<std::string>(&s.reading))
-    text += ",value=" + quoted(*words) + "} 1\n";
+    text += ",value=" + in_quotes(*words) + "} 1\n";
   else
     text += "} " + to_text(s.reading) + '\n';
 }

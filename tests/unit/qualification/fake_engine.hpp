@@ -79,14 +79,14 @@ private:
            + std::to_string(tokens) + R"(,"total_tokens":)" + std::to_string(total) + "}";
   }
 
-  static std::string quoted(const std::string& text) {
+  static std::string in_quotes(const std::string& text) {
     return boost::json::serialize(boost::json::string{text});
   }
 
   answer unary(const std::string& text, std::uint32_t prompt, std::uint32_t tokens) const {
     return {
       200,
-      R"({"object":"chat.completion","choices":[{"message":{"content":)" + quoted(text)
+      R"({"object":"chat.completion","choices":[{"message":{"content":)" + in_quotes(text)
         + R"(},"finish_reason":"stop"}])" + usage(prompt, tokens) + "}",
     };
   }
@@ -96,7 +96,7 @@ private:
     std::string events =
       head + R"([{"delta":{"role":"assistant","content":null},"finish_reason":null}]})";
     events +=
-      "\r\n\r\n: a comment\n\n" + head + R"([{"delta":{"content":)" + quoted(text) + "}}]}\n\n";
+      "\r\n\r\n: a comment\n\n" + head + R"([{"delta":{"content":)" + in_quotes(text) + "}}]}\n\n";
     if (error_event_then_done)
       return {200, events + "data: {\"error\":{\"message\":\"worker died\"}}\n\ndata: [DONE]\n\n"};
     events += head + R"([{"delta":{},"finish_reason":"stop"}]})" + "\n\n";
