@@ -23,7 +23,7 @@ assay_precompiled(assay_standard_cold assay_cold)
 # assay_layer(NAME FOLDER sources... [USES targets...]) makes the library assay_NAME from FOLDER's sources.
 #   COLD               nothing of it runs for each request, ledger record or message: built with -O1
 #   PRECOMPILE h...    headers of its own to precompile, instead of assay_standard's
-#   PRECOMPILED_BY t   shares the precompiled headers of layer t
+#   PRECOMPILED_BY t   shares the precompiled headers of layer t, which is cold if this one is
 function(assay_layer name folder)
   cmake_parse_arguments(ARG "COLD" "PRECOMPILED_BY" "USES;PRIVATE_USES;PRECOMPILE" ${ARGN})
   set(root "${CMAKE_BINARY_DIR}/layers/${name}")

@@ -48,11 +48,14 @@ int follow_move(const context& c, const json::object& answer, wait_options wait)
   if (!seen)
     return complain(seen.error());
   auto state = text_at(*seen, "state");
+  auto detail = text_at(*seen, "detail");
   std::printf(
     "move %s: %s%s\n",
     move.c_str(),
     state.c_str(),
-    state == "committed" ? (", undo with: assay reverse " + move).c_str() : ""
+    state == "committed" ? (", undo with: assay reverse " + move).c_str()
+    : detail.empty()     ? ""
+                         : (": " + detail).c_str()
   );
   return state == "committed" ? 0 : exit_code(problem_kind::refused);
 }

@@ -207,8 +207,12 @@ def scenario_dies_while_loading():
             return times if len(times) >= 4 else None
         first, *_, last = (datetime.fromisoformat(t) for t in eventually(attempts, "it is tried again"))
         expect((last - first).total_seconds() > 6, "with growing pauses in between", first, last)
+        eventually(lambda: "tiny/local/q4 is not started any more: it ended 5 times" in w.assay("status").out,
+                   "after five ends it is given up, and status says so", 60)
         w.behave()
+        w.assay("qualify", w.implementation())  # Refused without a replica, and wakes the pool.
         w.wait_ready()
+        expect("not started any more" not in w.assay("status").out, "status has nothing more to say")
         w.qualify()
 
 

@@ -62,6 +62,7 @@ def scenario_key_revoked():
         eventually(lambda: w.post({"model": "tiny", "messages": [{"role": "user", "content": "x"}]}, key=key).fails(
             401, "invalid_api_key"), "refused", 10)
         expect(time.monotonic() - begun <= 2, "within two seconds", time.monotonic() - begun)
+        w.assay("env").ends(4, "tryout", "revoked")
         w.assay("revoke", "key", "nobody", "--reason", "test").ends(3)
 
 

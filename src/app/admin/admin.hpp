@@ -85,6 +85,16 @@ answer put(
 
 json::object to_json(const store::receipt& r);
 
+/// A record as it stands in the ledger.
+struct read_record {
+  ledger::stamp stamp;
+  ledger::record record;
+};
+/// Nothing: no record has that number.
+result<std::optional<read_record>, problem> record_at(const app::parts& parts, std::uint64_t seq);
+/// 0: no record has that id.
+result<std::uint64_t, problem> seq_of_record(const app::parts& parts, const uuid& id);
+
 /// One record's row as `assay ledger log` shows it, newest first; `subject` empty: all.
 struct history_query {
   std::string subject_kind;

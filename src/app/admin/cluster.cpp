@@ -11,13 +11,20 @@ namespace assay::app::admin {
 
 namespace {
 
-json::array problems_of(const store::engine_status& status) {
+json::array problems_of(const store::engine_status& status, const world& seen) {
   json::array all;
   if (status.is_disk_full)
     all.emplace_back("the ledger's disk is full: proposals are refused until there is room; free "
                      "some, no restart is needed");
   if (!status.is_clock_trusted)
     all.emplace_back(status.clock_text);
+  for (const auto& [pool, view] : seen.pools)
+    for (const auto& one : view->implementations)
+      if (one.given_up)
+        all.emplace_back(
+          one.id.value + " is not started any more: it " + one.waits_for
+          + "; mend what ended it, then assay qualify " + one.id.value
+        );
   return all;
 }
 
@@ -46,7 +53,7 @@ answer status(const call& c) {
      {"agents", c.parts.hub->address()},
      {"hosts_connected", hosts},
      {"replicas_ready", ready},
-     {"problems", problems_of(engine)},
+     {"problems", problems_of(engine, *w)},
      {"freshness", "linearizable"}},
     {},
     {}};
@@ -99,6 +106,16 @@ answer env(const call& c) {
   auto key = read_tryout_key(c.parts.data);
   if (!key)
     return unexpected{key.error()};
+  auto read = read_now(*c.parts.engine);
+  if (!read)
+    return unexpected{read.error()};
+  const auto* issued = ledger::find(read->tables->keys, {std::string{tryout_key_name}});
+  if (!issued || issued->revoked)
+    return unexpected{problem{
+      problem_kind::refused,
+      "key '" + std::string{tryout_key_name} + "' is revoked",
+      {},
+      "declare another key, apply it, and use what assay apply prints"}};
   return reply{
     {{"base_url", c.parts.base_url}, {"key_name", tryout_key_name}, {"key", *key}}, {}, {}};
 }

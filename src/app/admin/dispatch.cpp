@@ -21,10 +21,10 @@ struct route {
 constexpr route routes[] = {
   {"GET", "status", status},
   {"GET", "env", env},
-  {"POST", "apply", apply, "files dry_run record_id"},
-  {"POST", "qualify", qualify, "implementation reason record_id"},
-  {"POST", "promote", promote, "implementation status reason record_id"},
-  {"POST", "reverse", reverse, "move reason record_id"},
+  {"POST", "apply", apply, "files dry_run"},
+  {"POST", "qualify", qualify, "implementation reason"},
+  {"POST", "promote", promote, "implementation status reason"},
+  {"POST", "reverse", reverse, "move reason"},
   {"POST", "waive", waive, "implementation gates hours reason record_id"},
   {"POST", "revoke", revoke, "kind name reason record_id"},
   {"POST", "approve", approve, "artifact reason record_id"},
@@ -34,11 +34,11 @@ constexpr route routes[] = {
   {"POST", "ledger/verify", ledger_verify},
   {"GET", "ledger/*", ledger_show},
   {"POST", "clock/trust", trust_clock, "reason"},
-  {"POST", "hosts/token", host_token, "name pool record_id"},
+  {"POST", "hosts/token", host_token, "name pool"},
   {"POST", "jobs", submit, "name model input priority record_id"},
   {"GET", "jobs/*/output", job_output},
   {"GET", "jobs/*/errors", job_errors},
-  {"POST", "jobs/*/cancel", cancel_job, "reason record_id"},
+  {"POST", "jobs/*/cancel", cancel_job, "reason"},
   {"GET", "*", list},
   {"GET", "*/*", describe},
   {"DELETE", "*/*", remove, "reason"},
@@ -270,6 +270,30 @@ json::object to_json(const store::receipt& r) {
     {"repeated", r.is_repeated}};
 }
 
+namespace {
+
+/// What a request with this id was told before. It would be made anew with another clock and other
+/// state beside it, so it is known by its author and kind and not by its bytes.
+result<std::optional<json::object>, problem>
+first_answer(const call& c, const uuid& id, const ledger::payload& what) {
+  if (auto read = read_now(*c.parts.engine); !read)
+    return unexpected{read.error()};
+  auto seq = seq_of_record(c.parts, id);
+  if (!seq)
+    return unexpected{seq.error()};
+  if (*seq == 0)
+    return std::optional<json::object>{};
+  auto found = record_at(c.parts, *seq);
+  if (!found)
+    return unexpected{found.error()};
+  if (!*found || (*found)->record.author.who != c.author.who || (*found)->record.payload.index() != what.index())
+    return std::optional<json::object>{}; // The ledger refuses it, and says why.
+  const auto& stamp = (*found)->stamp;
+  return std::optional{to_json({stamp.seq, stamp.record, stamp.chain, stamp.stamped_at, true})};
+}
+
+} // namespace
+
 answer put(const call& c, ledger::payload what, const std::string& reason, ledger::trust believed) {
   auto text = text_at(c.body, "record_id", false);
   if (!text)
@@ -278,6 +302,13 @@ answer put(const call& c, ledger::payload what, const std::string& reason, ledge
   if (!id)
     return unexpected{problem{
       problem_kind::invalid, "'" + *text + "' is not a UUID", "record_id", "make a UUIDv7"}};
+  if (!text->empty()) {
+    auto before = first_answer(c, *id, what);
+    if (!before)
+      return unexpected{before.error()};
+    if (*before)
+      return reply{{{"receipt", **std::move(before)}}, {}, {}};
+  }
   auto done = propose_now(
     *c.parts.engine,
     ledger::make_record(*id, std::move(what), c.author, {"operator", reason}, believed)

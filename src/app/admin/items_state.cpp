@@ -140,7 +140,8 @@ json::array move_items(const world& w) {
       {"to", moves::to_text(row.plan.after)},
       {"author", row.author},
       {"proposed_at_ms", row.proposed_at.value},
-      {"reason", row.plan.cause}});
+      {"reason", row.plan.cause},
+      {"detail", row.detail}});
   std::ranges::sort(all, {}, [](const json::value& item) {
     return item.as_object().at("proposed_at_ms").as_int64();
   });

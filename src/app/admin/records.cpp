@@ -23,10 +23,7 @@ problem damaged(std::uint64_t seq, const std::string& why) {
     "run assay ledger verify; restore from a backup if it fails"};
 }
 
-struct read_record {
-  ledger::stamp stamp;
-  ledger::record record;
-};
+} // namespace
 
 result<std::optional<read_record>, problem> record_at(const app::parts& parts, std::uint64_t seq) {
   auto row =
@@ -46,6 +43,20 @@ result<std::optional<read_record>, problem> record_at(const app::parts& parts, s
     return unexpected{damaged(seq, record.error().text)};
   return std::optional{read_record{stored->stamp, std::move(*record)}};
 }
+
+result<std::uint64_t, problem> seq_of_record(const app::parts& parts, const uuid& id) {
+  auto row = parts.engine->read_row(store::row_key(
+    ledger::table::record_ids, ledger::key_of(ledger::record_id_row{.record_id = id})
+  ));
+  if (!row)
+    return unexpected{row.error()};
+  auto decoded = *row ? wire::decode_row(**row)
+                      : result<ledger::row, wire::malformed>{unexpected{wire::malformed{}}};
+  const auto* found = decoded ? std::get_if<ledger::record_id_row>(&*decoded) : nullptr;
+  return found ? found->seq : std::uint64_t{0};
+}
+
+namespace {
 
 json::object line_of(const read_record& r) {
   auto told = ledger::describe(r.record);
@@ -115,15 +126,7 @@ result<std::uint64_t, problem> seq_of(const app::parts& parts, const std::string
       "'" + word + "' is neither a record's number nor its id",
       {},
       "assay ledger log lists numbers"}};
-  auto row = parts.engine->read_row(store::row_key(
-    ledger::table::record_ids, ledger::key_of(ledger::record_id_row{.record_id = *id})
-  ));
-  if (!row)
-    return unexpected{row.error()};
-  auto decoded = *row ? wire::decode_row(**row)
-                      : result<ledger::row, wire::malformed>{unexpected{wire::malformed{}}};
-  const auto* found = decoded ? std::get_if<ledger::record_id_row>(&*decoded) : nullptr;
-  return found ? found->seq : std::uint64_t{0};
+  return seq_of_record(parts, *id);
 }
 
 // -- verification ---------------------------------------------------------------------------------
