@@ -85,14 +85,16 @@ std::optional<problem> judge(
   return {};
 }
 
-result<std::unique_ptr<consensus::core>, problem>
-make_core(const engine_options& options, std::uint64_t run) {
-  consensus::settings how;
-  how.id = options.server_id;
-  how.address = options.address;
-  how.run = run;
-  how.seed = static_cast<std::uint32_t>(options.server_id * 2'654'435'761U + run);
-  return consensus::core::make(how);
+result<std::unique_ptr<consensus::participant>, problem>
+make_member(const engine_options& options, std::uint64_t run, const log_store& log) {
+  consensus::participant_settings how;
+  how.core.id = options.server_id;
+  how.core.address = options.address;
+  how.core.run = run;
+  how.core.seed = static_cast<std::uint32_t>(options.server_id * 2'654'435'761U + run);
+  how.trailing = options.trailing == 0 ? limits::log_trailing : options.trailing;
+  how.tail_bytes = 0; // Nobody asks a group of one for entries again.
+  return consensus::participant::make(how, log);
 }
 
 } // namespace
@@ -105,11 +107,12 @@ struct ledger_engine::parts {
     engine_options options,
     stores open,
     std::unique_ptr<state_machine> machine,
-    std::unique_ptr<consensus::core> core
+    std::unique_ptr<consensus::participant> member
   )
     : shared{std::move(options)}, log{std::move(open.log)}, state{std::move(open.state)},
       machine{std::move(machine)}, applying{shared, *state, *log, *this->machine},
-      writing{shared, *log, *this->machine, applying, std::move(core)} {
+      writing{shared, *log, *this->machine, applying, std::move(member)} {
+    shared.on_awaited([this] { writing.nudge(); });
     if (!shared.options().fault)
       return;
     log->disk().inject([this] { return shared.options().fault(commit_point::log); });
@@ -198,13 +201,13 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
   const auto run = log->run + 1;
   if (auto failed = open->log->write_run(run); failed && !failed->is_disk_full)
     return unexpected{write_problem(directory, *failed)};
-  auto core = make_core(options, run);
-  if (!core)
-    return unexpected{core.error()};
+  auto member = make_member(options, run, *open->log);
+  if (!member)
+    return unexpected{member.error()};
 
   const auto last = log->first_index + log->entries.size() - 1;
   auto all = std::make_unique<parts>(
-    std::move(options), *std::move(open), std::move(machine), *std::move(core)
+    std::move(options), *std::move(open), std::move(machine), *std::move(member)
   );
   all->applying.start(*state);
   all->writing.start(*std::move(log), state->index);
