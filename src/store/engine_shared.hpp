@@ -55,9 +55,12 @@ public:
   view_ptr current() const;
 
   struct log_standing {
-    std::uint64_t term = 0, commit = 0, first = 0, last = 0;
+    std::uint64_t term = 0, commit = 0, first = 0, last = 0, leader = 0;
     bool is_leader = false;
+    bool is_settled = false;
     std::string clock_text;
+    std::string_view promotion_problem; ///< A literal of the participant's.
+    consensus::configuration members;
   };
   void set_log(const log_standing& now);
   log_standing log() const;

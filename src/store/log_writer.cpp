@@ -37,55 +37,25 @@ void log_writer::start(log_store::contents disk, std::uint64_t applied) {
 }
 
 void log_writer::propose(proposal what, ledger_engine::answered done) {
-  {
-    std::lock_guard hold{mutex_};
-    if (!is_stopping_) {
-      proposals_.push_back({std::move(what), std::move(done)});
-      done = {};
-    }
-  }
-  if (done)
-    return shared_.answer_one(done, unexpected{closing_problem()});
-  more_.notify_one();
+  waiting_proposal one{std::move(what), std::move(done)};
+  if (!inbox_.put(one))
+    shared_.answer_one(one.done, unexpected{closing_problem()});
 }
 
 void log_writer::read(ledger_engine::viewed done) {
-  {
-    std::lock_guard hold{mutex_};
-    if (!is_stopping_) {
-      readers_.push_back(std::move(done));
-      done = {};
-    }
-  }
-  if (done)
-    return done(unexpected{closing_problem()});
-  more_.notify_one();
+  if (!inbox_.put(done))
+    done(unexpected{closing_problem()});
 }
 
-void log_writer::trust_clock() {
-  {
-    std::lock_guard hold{mutex_};
-    is_clock_accepted_ = true;
-  }
-  more_.notify_one();
-}
-
-void log_writer::nudge() {
-  {
-    std::lock_guard hold{mutex_};
-    is_nudged_ = true;
-  }
-  more_.notify_one();
+void log_writer::order(store::order what) {
+  if (!inbox_.put(what))
+    what.done(unexpected{closing_problem()});
 }
 
 void log_writer::stop() {
   if (!thread_.joinable())
     return;
-  {
-    std::lock_guard hold{mutex_};
-    is_stopping_ = true;
-  }
-  more_.notify_one();
+  inbox_.close();
   thread_.join();
 }
 
@@ -93,25 +63,21 @@ void log_writer::stop() {
 
 void log_writer::run(log_store::contents disk, std::uint64_t applied) {
   begin(std::move(disk), applied);
-  for (;;) {
-    auto what = take();
-    {
-      std::lock_guard hold{mutex_};
-      if (is_stopping_)
-        break;
-    }
-    round(std::move(what));
-  }
+  while (!inbox_.is_closed())
+    round(inbox_.take(wake_up(), [this] { return is_settling(); }));
   turn_everybody_away();
 }
 
 /// Nothing is left to answer when the thread ends. What is in flight may still commit: not here,
 /// but a majority of others may have it.
 void log_writer::turn_everybody_away() {
-  for (auto& one : std::exchange(proposals_, {}))
+  auto left = inbox_.leftovers();
+  for (auto& one : left.proposals)
     shared_.answer_one(one.done, unexpected{closing_problem()});
-  for (auto& reader : std::exchange(readers_, {}))
+  for (auto& reader : left.readers)
     reader(unexpected{closing_problem()});
+  for (auto& one : left.orders)
+    one.done(unexpected{closing_problem()});
   for (auto& reader : std::exchange(next_readers_, {}))
     reader(unexpected{closing_problem()});
   for (auto& [ticket, who] : std::exchange(in_flight_, {})) {
@@ -137,32 +103,6 @@ bool log_writer::is_settling() {
   if (!member_->is_leader() || shared_.is_dead() || shared_.is_full())
     return false;
   return !shared_.await(member_->first_of_term());
-}
-
-log_writer::work log_writer::take() {
-  const auto until = wake_up();
-  work out;
-  std::unique_lock hold{mutex_};
-  more_.wait_until(hold, until, [this] {
-    return is_stopping_ || is_clock_accepted_ || is_nudged_ || !readers_.empty()
-           || (!proposals_.empty() && !is_settling());
-  });
-  is_nudged_ = false;
-  out.is_clock_accepted = std::exchange(is_clock_accepted_, false);
-  if (is_stopping_)
-    return out;
-  out.readers = std::exchange(readers_, {});
-  if (is_settling())
-    return out;
-  std::size_t bytes = 0;
-  while (!proposals_.empty() && out.proposals.size() < limits::batch_entries) {
-    bytes += proposals_.front().what.bytes.size();
-    if (bytes > limits::batch_bytes)
-      break;
-    out.proposals.push_back(std::move(proposals_.front()));
-    proposals_.pop_front();
-  }
-  return out;
 }
 
 void log_writer::watch_clock(bool is_accepted) {

@@ -9,6 +9,7 @@
 
 #include "src/store/applier.hpp"
 #include "src/store/clock_watch.hpp"
+#include "src/store/log_inbox.hpp"
 
 #include <map>
 
@@ -31,22 +32,15 @@ public:
   // -- from any thread
   void propose(proposal what, ledger_engine::answered done);
   void read(ledger_engine::viewed done);
-  void trust_clock();
+  void order(store::order what);
+  void receive(consensus::message what) { inbox_.put(std::move(what)); }
+  void trust_clock() { inbox_.accept_clock(); }
   /// Looks again at what others have done: the applier reached what was awaited.
-  void nudge();
+  void nudge() { inbox_.nudge(); }
   /// Refuses what waits and ends the thread.
   void stop();
 
 private:
-  struct waiting_proposal {
-    proposal what;
-    ledger_engine::answered done;
-  };
-  struct work {
-    std::vector<waiting_proposal> proposals;
-    std::vector<ledger_engine::viewed> readers;
-    bool is_clock_accepted = false;
-  };
   /// Proposed and not handed over yet.
   struct in_flight {
     std::vector<ledger_engine::answered> askers;
@@ -55,14 +49,15 @@ private:
 
   void run(log_store::contents disk, std::uint64_t applied);
   void begin(log_store::contents disk, std::uint64_t applied);
-  void round(work what);
-  work take();
+  void round(log_inbox::contents what);
   bool is_settling();
   std::chrono::steady_clock::time_point wake_up() const;
   void watch_clock(bool is_accepted);
   void turn_everybody_away();
 
   // -- asking the participant
+  void receive_all(std::vector<consensus::message> messages);
+  void obey(store::order what);
   void submit(std::vector<waiting_proposal> proposals);
   void drop_refused(std::vector<waiting_proposal>& proposals);
   std::optional<problem> refusal_for_all(std::uint64_t bytes);
@@ -86,13 +81,7 @@ private:
   state_machine& machine_;
   applier& next_;
 
-  std::mutex mutex_;
-  std::condition_variable more_;
-  std::deque<waiting_proposal> proposals_;
-  std::vector<ledger_engine::viewed> readers_;
-  bool is_clock_accepted_ = false;
-  bool is_nudged_ = false;
-  bool is_stopping_ = false;
+  log_inbox inbox_;
 
   // Only the thread itself touches what follows.
   std::unique_ptr<consensus::participant> member_;
@@ -101,6 +90,7 @@ private:
   std::map<std::uint64_t, in_flight> in_flight_;    ///< By ticket.
   std::vector<ledger_engine::viewed> next_readers_; ///< For the barrier after the one under way.
   std::uint64_t barrier_ = 0;                       ///< Its ticket; 0: none is under way.
+  engine_shared::log_standing standing_;
 
   std::thread thread_;
 };

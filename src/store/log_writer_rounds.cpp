@@ -2,8 +2,7 @@
 // carried out until it wants nothing more.
 
 #include "src/base/limits.hpp"
-#include "src/base/log.hpp"
-#include "src/consensus/membership.hpp"
+#include "src/base/overloaded.hpp"
 #include "src/store/log_refusals.hpp"
 #include "src/store/log_writer.hpp"
 #include "src/store/monotonic.hpp"
@@ -23,14 +22,17 @@ void log_writer::begin(log_store::contents disk, std::uint64_t applied) {
   report();
 }
 
-void log_writer::round(work what) {
+void log_writer::round(log_inbox::contents what) {
   watch_clock(what.is_clock_accepted);
   if (shared_.is_dead() && member_->ended().empty())
     member_->broke("the ledger stopped after a disk error");
   member_->state_is_durable(shared_.durable());
   retry_room();
+  receive_all(std::move(what.messages));
   if (now_ms() >= member_->wake_up_ms())
     (void)member_->tick(now_ms()); // `pump` sees how it ended.
+  for (auto& one : what.orders)
+    obey(std::move(one));
   submit(std::move(what.proposals));
   read_now(std::move(what.readers));
   pump();
@@ -53,6 +55,24 @@ void log_writer::retry_room() {
 
 problem log_writer::why(consensus::refusal refused) const {
   return problem_of(refused, member_->members(), member_->leader());
+}
+
+void log_writer::receive_all(std::vector<consensus::message> messages) {
+  for (auto& one : messages)
+    (void)member_->receive(std::move(one), now_ms()); // `pump` sees how it ended.
+}
+
+void log_writer::obey(store::order what) {
+  auto refused = std::visit(
+    overloaded{
+      [&](const consensus::membership_change& how) { return member_->change(how, now_ms()); },
+      [&](const hand_over_to& who) { return member_->transfer(who.id, now_ms()); },
+    },
+    what.what
+  );
+  if (refused)
+    return what.done(unexpected{why(*refused)});
+  what.done({});
 }
 
 void log_writer::submit(std::vector<waiting_proposal> proposals) {
@@ -155,6 +175,9 @@ void log_writer::pump() {
 bool log_writer::carry_out(consensus::outputs what) {
   for (auto ticket : what.lost)
     answer_unknown(ticket);
+  for (auto& one : what.messages)
+    if (shared_.options().peers != nullptr)
+      shared_.options().peers->send(std::move(one));
   for (auto& one : what.committed)
     hand_over(std::move(one));
   return what.write && write(*what.write);
@@ -214,14 +237,18 @@ void log_writer::answer_unknown(std::uint64_t ticket) {
 }
 
 void log_writer::report() {
-  shared_.set_log(
-    {member_->term(),
-     member_->commit_index(),
-     member_->first_index(),
-     member_->last_index(),
-     member_->is_leader(),
-     clock_.text()}
-  );
+  standing_.term = member_->term();
+  standing_.commit = member_->commit_index();
+  standing_.first = member_->first_index();
+  standing_.last = member_->last_index();
+  standing_.leader = member_->leader();
+  standing_.is_leader = member_->is_leader();
+  standing_.is_settled = member_->is_membership_settled();
+  standing_.clock_text = clock_.text();
+  standing_.promotion_problem = member_->promotion_problem();
+  if (standing_.members != member_->members())
+    standing_.members = member_->members();
+  shared_.set_log(standing_);
 }
 
 } // namespace assay::store
