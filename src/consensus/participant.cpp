@@ -39,6 +39,14 @@ participant::start(log_contents disk, std::uint64_t applied, std::uint64_t now_m
   durable_ = first_ + terms_.size() - 1;
   tail_first_ = durable_ + 1;
   handed_ = state_durable_ = applied;
+  // Nobody elects the sole voter, so the library would go on in the term of the run before; but a
+  // term is what tells this run's orders from that one's. Raising it is always allowed before the
+  // first message. The vote of that term is its own: nobody else may lead in it.
+  if (is_sole_voter()) {
+    disk.hard = {disk.hard.term + 1, how_.core.id};
+    unsaved_.hard = disk.hard;
+    ++hard_wanted_;
+  }
   return step(started{disk.hard, disk.snapshot, disk.first_index, std::move(disk.entries)}, now_ms);
 }
 
@@ -61,6 +69,14 @@ std::optional<refusal> participant::tick(std::uint64_t now_ms) {
   if (refused && ended_.empty())
     broke("consensus stopped: the library failed at a timeout");
   return refused;
+}
+
+bool participant::is_sole_voter() const {
+  if (members_.empty())
+    return false;
+  const auto& newest = members_.rbegin()->second;
+  const auto* self = find_member(newest, how_.core.id);
+  return self != nullptr && self->role == member_role::voter && voters_of(newest) == 1;
 }
 
 std::uint64_t participant::wake_up_ms() const {
@@ -88,7 +104,7 @@ void participant::absorb(updates what, std::uint64_t now_ms) {
     ++hard_wanted_;
   }
   for (auto& a : what.appends)
-    remember(a);
+    remember(std::move(a));
   if (what.install)
     begin_fetch(*std::move(what.install));
   for (auto& m : what.messages)

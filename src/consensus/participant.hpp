@@ -53,8 +53,9 @@ struct committed_entry {
 };
 
 struct outputs {
-  std::optional<log_write> write; ///< Then `wrote`, `disk_full` or, for any other error, `broke`.
-  std::vector<message> messages;  ///< May leave now.
+  /// None, or: then `wrote`, `disk_full` or, for any other error, `broke`.
+  std::shared_ptr<const log_write> write;
+  std::vector<message> messages;          ///< May leave now.
   std::vector<committed_entry> committed; ///< To be applied, in order, each once per run.
   std::vector<std::uint64_t> lost; ///< Tickets whose outcome is unknown: they may still commit.
   /// Fetch the state of any member that has applied this, make it durable, then `fetched`. When it
@@ -64,8 +65,9 @@ struct outputs {
 
 struct participant_settings {
   settings core;
-  std::uint64_t trailing = 1'024;      ///< Applied entries that stay in the log.
-  std::size_t tail_bytes = 16 << 20;   ///< Of recent entries in memory.
+  std::uint64_t trailing = 1'024; ///< Applied entries that stay in the log.
+  /// Of recent entries in memory; 0: none behind what is handed over.
+  std::size_t tail_bytes = 16 << 20;
   std::size_t message_bytes = 1 << 20; ///< Of entries in one message, unless one is larger.
 };
 
@@ -74,7 +76,8 @@ public:
   static result<std::unique_ptr<participant>, problem>
   make(const participant_settings& how, const stored_log& stored);
 
-  /// `applied` is what the state environment holds: never less than the snapshot's index.
+  /// `applied` is what the state environment holds: never less than the snapshot's index. A sole
+  /// voter leads at once, in a term of its own.
   std::optional<refusal> start(log_contents disk, std::uint64_t applied, std::uint64_t now_ms);
 
   // -- what happens. `stopped` means: send nothing more, close, and see `ended`.
@@ -142,9 +145,10 @@ private:
 
   participant(const participant_settings& how, const stored_log& stored);
 
+  bool is_sole_voter() const;
   std::optional<refusal> step(event what, std::uint64_t now_ms);
   void absorb(updates what, std::uint64_t now_ms);
-  void remember(const append& what);
+  void remember(append what);
   void forget_from(std::uint64_t index);
   void begin_fetch(snapshot_mark mark);
   void hold(message what);
@@ -168,6 +172,7 @@ private:
   std::optional<compaction> next_compaction() const;
   void release(outputs& into);
   void hand_over(outputs& into);
+  entry pop_tail();
   void trim_tail();
   std::optional<refusal> note_appends(std::uint64_t reached, std::uint64_t now_ms);
   std::optional<refusal> note_compaction(const compaction& done, std::uint64_t now_ms);
@@ -190,8 +195,8 @@ private:
 
   // -- the disk
   log_write unsaved_;
-  std::optional<log_write> writing_;
-  bool is_handed_out_ = false; ///< `writing_` is with the driver.
+  std::shared_ptr<const log_write> writing_; ///< Large: its entries are copied once, not thrice.
+  bool is_handed_out_ = false;               ///< `writing_` is with the driver.
   bool is_full_ = false;
   std::uint64_t durable_ = 0;      ///< What the disk holds of the log as it is now.
   std::uint64_t still_ours_ = 0;   ///< Of `writing_`: entries above it were overwritten meanwhile.

@@ -19,7 +19,7 @@ std::uint64_t last_of(const append& what) {
 
 // -- the log in memory --------------------------------------------------------------------------
 
-void participant::remember(const append& what) {
+void participant::remember(append what) {
   forget_from(what.index);
   auto index = what.index;
   for (const auto& e : what.entries) {
@@ -31,12 +31,11 @@ void participant::remember(const append& what) {
     tail_bytes_ += e.bytes.size();
     ++index;
   }
-  unsaved_.appends.push_back(what);
+  unsaved_.appends.push_back(std::move(what));
 }
 
 /// Somebody else's log replaces ours from here on.
 void participant::forget_from(std::uint64_t index) {
-
   while (first_ + terms_.size() > index)
     terms_.pop_back();
   while (!tail_.empty() && tail_first_ + tail_.size() > index) {
@@ -63,13 +62,18 @@ std::optional<entry> participant::entry_at(std::uint64_t index) const {
   return stored_.at(index);
 }
 
+entry participant::pop_tail() {
+  auto out = std::move(tail_.front());
+  tail_.pop_front();
+  ++tail_first_;
+  tail_bytes_ -= out.bytes.size();
+  return out;
+}
+
 void participant::trim_tail() {
   const auto kept = std::min(handed_, durable_);
-  while (!tail_.empty() && tail_bytes_ > how_.tail_bytes && tail_first_ <= kept) {
-    tail_bytes_ -= tail_.front().bytes.size();
-    tail_.pop_front();
-    ++tail_first_;
-  }
+  while (!tail_.empty() && tail_bytes_ > how_.tail_bytes && tail_first_ <= kept)
+    (void)pop_tail(); // The disk has it.
 }
 
 // -- messages -----------------------------------------------------------------------------------
@@ -147,23 +151,24 @@ void participant::next_write(outputs& into) {
     return;
   if (!writing_) {
     if (unsaved_.hard || !unsaved_.appends.empty()) {
-      writing_ = std::exchange(unsaved_, {});
+      writing_ = std::make_shared<const log_write>(std::exchange(unsaved_, {}));
       hard_writing_ = hard_wanted_;
       still_ours_ = writing_->appends.empty() ? 0 : last_of(writing_->appends.back());
     } else if (fetching_ && state_durable_ >= fetching_->index)
-      writing_ = log_write{{}, {}, {}, fetching_};
+      writing_ = std::make_shared<const log_write>(log_write{{}, {}, {}, fetching_});
     else if (auto next = next_compaction())
-      writing_ = log_write{{}, {}, std::move(next), {}};
+      writing_ = std::make_shared<const log_write>(log_write{{}, {}, std::move(next), {}});
   }
   into.write = writing_;
-  is_handed_out_ = writing_.has_value();
+  is_handed_out_ = writing_ != nullptr;
 }
 
 void participant::wrote(std::uint64_t now_ms) {
   if (!ended_.empty())
     return;
   check(writing_ && is_handed_out_, "nothing was to be written");
-  const auto done = *std::exchange(writing_, {});
+  const auto held = std::exchange(writing_, {});
+  const auto& done = *held;
   is_handed_out_ = is_full_ = false;
   hard_saved_ = hard_writing_;
   std::optional<refusal> failed;
@@ -213,7 +218,9 @@ void participant::hand_over(outputs& into) {
     committed_entry out;
     out.index = ++handed_;
     out.term = term_at(handed_);
-    if (handed_ >= tail_first_ && handed_ < tail_first_ + tail_.size())
+    if (how_.tail_bytes == 0 && handed_ == tail_first_ && !tail_.empty())
+      out.what = pop_tail();
+    else if (handed_ >= tail_first_ && handed_ < tail_first_ + tail_.size())
       out.what = tail_[handed_ - tail_first_];
     if (auto at = tickets_.find(handed_); at != tickets_.end()) {
       out.ticket = at->second == out.term ? at->first : 0;

@@ -113,25 +113,44 @@ void applier::apply(committed& what) {
     readers_.push_back(std::move(reader));
   if (what.index == 0)
     return;
+  if (shared_.is_dead() && what.index != index_ + 1)
+    return abandon(what); // Behind one that could not be applied.
   check(what.index == index_ + 1, "entries are applied in order, each once");
   if (!what.entry) {
     auto stored = log_.entry_at(what.index);
-    if (!stored)
-      return shared_.die(to_text(stored.error()));
+    if (!stored) {
+      shared_.die(to_text(stored.error()));
+      return abandon(what);
+    }
     what.entry = *std::move(stored);
+  }
+  apply_entry(what);
+}
+
+void applier::apply_entry(committed& what) {
+  const auto term = what.entry->term;
+  applied done;
+  if (what.entry->kind == consensus::entry_kind::command)
+    done =
+      machine_.apply(what.entry->bytes, what.index, term, pending_rows{rows_, state_, shared_});
+  else
+    done.rows = machine_.skip(what.index, term);
+  if (!done.forged.empty()) {
+    shared_.die("entry " + std::to_string(what.index) + " of the log is forged: " + done.forged);
+    return abandon(what);
   }
   if (entries_++ == 0)
     due_ = clock::now() + limits::state_commit_every;
   index_ = what.index;
-  term_ = what.entry->term;
-  applied done;
-  if (what.entry->kind == consensus::entry_kind::command)
-    done = machine_.apply(what.entry->bytes, index_, term_, pending_rows{rows_, state_, shared_});
-  else
-    done.rows = machine_.skip(index_, term_);
+  term_ = term;
   keep(std::move(done.rows));
   shared_.set_applied(index_, machine_.stands().stamped_at);
   answer_askers(what, done);
+}
+
+void applier::abandon(committed& what) {
+  for (const auto& done : what.askers)
+    shared_.answer_one(done, unexpected{unknown_outcome("the ledger stopped")});
 }
 
 void applier::answer_askers(committed& what, applied& done) {

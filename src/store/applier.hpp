@@ -40,6 +40,8 @@ private:
   void run();
   std::deque<committed> take();
   void apply(committed& what);
+  void apply_entry(committed& what);
+  void abandon(committed& what);
   void answer_askers(committed& what, applied& done);
   void keep(std::vector<row_change> rows);
   void serve_readers();

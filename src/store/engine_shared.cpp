@@ -31,8 +31,6 @@ engine_options with_defaults(engine_options options) {
     options.stop_process = exit_at_once;
   if (options.map_bytes == 0)
     options.map_bytes = limits::map_bytes;
-  if (options.trailing == 0)
-    options.trailing = limits::log_trailing;
   return options;
 }
 
@@ -57,10 +55,6 @@ problem unknown_outcome(const std::string& why) {
 
 engine_shared::engine_shared(engine_options options)
   : options_{with_defaults(std::move(options))} {}
-
-std::uint32_t engine_shared::trailing() const {
-  return options_.trailing;
-}
 
 bool engine_shared::enter() {
   auto before = waiting_.fetch_add(1);
@@ -100,6 +94,16 @@ bool engine_shared::is_full(commit_point where) const {
 void engine_shared::set_applied(std::uint64_t index, wall_ms stamped_at) {
   stamped_ = stamped_at.value;
   applied_ = index;
+  auto awaited = awaited_.load();
+  if (index >= awaited && awaited_.compare_exchange_strong(awaited, UINT64_MAX))
+    on_awaited_();
+}
+
+bool engine_shared::await(std::uint64_t index) {
+  if (applied_ >= index)
+    return true;
+  awaited_ = index; // Before the second look: one of the two threads sees the other.
+  return applied_ >= index;
 }
 
 void engine_shared::set_durable(std::uint64_t index) {

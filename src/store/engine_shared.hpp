@@ -15,7 +15,6 @@ public:
   explicit engine_shared(engine_options options);
 
   const engine_options& options() const { return options_; }
-  std::uint32_t trailing() const;
 
   // -- answers ------------------------------------------------------------------------------
   /// Takes a place among those that wait; false when all are taken.
@@ -41,6 +40,12 @@ public:
   std::uint64_t durable() const { return durable_; }
   wall_ms stamped_at() const { return {stamped_}; }
 
+  /// Whether `index` is applied; when it is not, `on_awaited` is called once it is. LOG WRITER
+  /// thread.
+  bool await(std::uint64_t index);
+  /// Before the threads start.
+  void on_awaited(std::function<void()> what) { on_awaited_ = std::move(what); }
+
   /// Waits until everything up to `index` is applied, or nothing more will be for now.
   void wait_for(std::uint64_t index);
 
@@ -50,9 +55,12 @@ public:
   view_ptr current() const;
 
   struct log_standing {
-    std::uint64_t term = 0, commit = 0, first = 0, last = 0;
+    std::uint64_t term = 0, commit = 0, first = 0, last = 0, leader = 0;
     bool is_leader = false;
+    bool is_settled = false;
     std::string clock_text;
+    std::string_view promotion_problem; ///< A literal of the participant's.
+    consensus::configuration members;
   };
   void set_log(const log_standing& now);
   log_standing log() const;
@@ -66,8 +74,10 @@ private:
   std::atomic<bool> full_[2] = {false, false};
   std::atomic<std::uint64_t> applied_ = 0;
   std::atomic<std::uint64_t> durable_ = 0;
+  std::atomic<std::uint64_t> awaited_ = UINT64_MAX;
   std::atomic<std::int64_t> stamped_ = 0;
   std::atomic<std::uint32_t> state_map_percent_ = 0;
+  std::function<void()> on_awaited_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   view_ptr view_;

@@ -85,14 +85,60 @@ std::optional<problem> judge(
   return {};
 }
 
-result<std::unique_ptr<consensus::core>, problem>
-make_core(const engine_options& options, std::uint64_t run) {
-  consensus::settings how;
-  how.id = options.server_id;
-  how.address = options.address;
-  how.run = run;
-  how.seed = static_cast<std::uint32_t>(options.server_id * 2'654'435'761U + run);
-  return consensus::core::make(how);
+result<std::unique_ptr<consensus::participant>, problem>
+make_member(const engine_options& options, std::uint64_t run, const log_store& log) {
+  consensus::participant_settings how;
+  how.core.id = options.server_id;
+  how.core.address = options.address;
+  how.core.run = run;
+  how.core.seed = static_cast<std::uint32_t>(options.server_id * 2'654'435'761U + run);
+  how.trailing = options.trailing == 0 ? limits::log_trailing : options.trailing;
+  how.core.election_timeout_ms = static_cast<std::uint32_t>(options.election_timeout.count());
+  how.core.heartbeat_ms = static_cast<std::uint32_t>(options.heartbeat.count());
+  if (options.peers == nullptr)
+    how.tail_bytes = 0; // Nobody asks a group of one for entries again.
+  return consensus::participant::make(how, log);
+}
+
+/// Who may lead at once, and so knows what of its log is committed.
+bool is_sole_voter(const log_store::contents& log, std::uint64_t id) {
+  auto members = log.snapshot ? log.snapshot->configuration : consensus::configuration{};
+  for (const auto& e : log.entries)
+    if (e.kind == consensus::entry_kind::change)
+      if (auto decoded = consensus::decode_configuration(e.bytes))
+        members = *std::move(decoded);
+  const auto* self = consensus::find_member(members, id);
+  return self != nullptr && self->role == consensus::member_role::voter
+         && consensus::voters_of(members) == 1;
+}
+
+/// The first state of a directory, or its refusal when there is any already.
+result<void, problem> found(
+  const data_directory& directory,
+  const engine_options& options,
+  const consensus::hard_state& hard,
+  const consensus::append& first
+) {
+  auto open = open_stores(directory, options);
+  if (!open)
+    return unexpected{open.error()};
+  auto log = open->log->load();
+  if (!log)
+    return unexpected{log.error()};
+  auto state = open->state->load_mark();
+  if (!state)
+    return unexpected{state.error()};
+  if (!log->disk_id.empty() || !log->entries.empty() || state->index > 0)
+    return unexpected{used_problem(directory)};
+  // The log's identity comes last and with its first entry: without it there is nothing yet, and
+  // founding may begin again.
+  const auto id = to_text(new_uuid7());
+  auto failed = open->state->write_identity(id);
+  if (!failed)
+    failed = open->log->found(id, hard, first);
+  if (failed)
+    return unexpected{write_problem(directory, *failed)};
+  return {};
 }
 
 } // namespace
@@ -105,11 +151,12 @@ struct ledger_engine::parts {
     engine_options options,
     stores open,
     std::unique_ptr<state_machine> machine,
-    std::unique_ptr<consensus::core> core
+    std::unique_ptr<consensus::participant> member
   )
     : shared{std::move(options)}, log{std::move(open.log)}, state{std::move(open.state)},
       machine{std::move(machine)}, applying{shared, *state, *log, *this->machine},
-      writing{shared, *log, *this->machine, applying, std::move(core)} {
+      writing{shared, *log, *this->machine, applying, std::move(member)} {
+    shared.on_awaited([this] { writing.nudge(); });
     if (!shared.options().fault)
       return;
     log->disk().inject([this] { return shared.options().fault(commit_point::log); });
@@ -144,30 +191,16 @@ bool ledger_engine::is_bootstrapped(const data_directory& directory) {
 
 result<void, problem>
 ledger_engine::bootstrap(const data_directory& directory, const engine_options& options) {
-  auto open = open_stores(directory, options);
-  if (!open)
-    return unexpected{open.error()};
-  auto log = open->log->load();
-  if (!log)
-    return unexpected{log.error()};
-  auto state = open->state->load_mark();
-  if (!state)
-    return unexpected{state.error()};
-  if (!log->disk_id.empty() || !log->entries.empty() || state->index > 0)
-    return unexpected{used_problem(directory)};
-  // The log's identity comes last and with its first entry: without it there is nothing yet, and
-  // founding may begin again.
-  const auto id = to_text(new_uuid7());
-  auto failed = open->state->write_identity(id);
   consensus::configuration alone{
     {options.server_id, options.address, consensus::member_role::voter}};
-  if (!failed)
-    failed = open->log->found(
-      id, {1, 0}, {1, {{1, consensus::entry_kind::change, consensus::encode(alone)}}}
-    );
-  if (failed)
-    return unexpected{write_problem(directory, *failed)};
-  return {};
+  return found(
+    directory, options, {1, 0}, {1, {{1, consensus::entry_kind::change, consensus::encode(alone)}}}
+  );
+}
+
+result<void, problem>
+ledger_engine::prepare_to_join(const data_directory& directory, const engine_options& options) {
+  return found(directory, options, {}, {1, {}});
 }
 
 // -- opening ------------------------------------------------------------------------------------
@@ -198,17 +231,19 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
   const auto run = log->run + 1;
   if (auto failed = open->log->write_run(run); failed && !failed->is_disk_full)
     return unexpected{write_problem(directory, *failed)};
-  auto core = make_core(options, run);
-  if (!core)
-    return unexpected{core.error()};
+  auto member = make_member(options, run, *open->log);
+  if (!member)
+    return unexpected{member.error()};
 
   const auto last = log->first_index + log->entries.size() - 1;
+  const auto is_alone = is_sole_voter(*log, options.server_id);
   auto all = std::make_unique<parts>(
-    std::move(options), *std::move(open), std::move(machine), *std::move(core)
+    std::move(options), *std::move(open), std::move(machine), *std::move(member)
   );
   all->applying.start(*state);
   all->writing.start(*std::move(log), state->index);
-  all->shared.wait_for(last);
+  if (is_alone)
+    all->shared.wait_for(last);
   return std::unique_ptr<ledger_engine>{new ledger_engine{std::move(all)}};
 }
 
@@ -244,6 +279,18 @@ void ledger_engine::read_barrier(viewed done) {
   parts_->writing.read(std::move(done));
 }
 
+void ledger_engine::receive(consensus::message what) {
+  parts_->writing.receive(std::move(what));
+}
+
+void ledger_engine::change(consensus::membership_change how, decided done) {
+  parts_->writing.order({std::move(how), std::move(done)});
+}
+
+void ledger_engine::transfer(std::uint64_t to, decided done) {
+  parts_->writing.order({hand_over_to{to}, std::move(done)});
+}
+
 view_ptr ledger_engine::current() const {
   return parts_->shared.current();
 }
@@ -267,6 +314,12 @@ engine_status ledger_engine::status() const {
   out.seq = now ? now->seq : 0;
   out.waiting = shared.waiting();
   out.is_leader = log.is_leader;
+  out.leader_id = log.leader;
+  if (const auto* self = consensus::find_member(log.members, out.server_id))
+    out.role = self->role;
+  out.members = std::move(log.members);
+  out.is_membership_settled = log.is_settled;
+  out.promotion_problem = log.promotion_problem;
   out.is_disk_full = shared.is_full();
   out.is_clock_trusted = log.clock_text.empty();
   out.clock_text = log.clock_text;

@@ -18,12 +18,15 @@
 // reports a write to raft that did not reach the disk, and never drops log entries that the state
 // on disk does not contain.
 
+#include "src/consensus/membership.hpp"
 #include "src/store/data_directory.hpp"
+#include "src/store/peers.hpp"
 #include "src/store/rows.hpp"
 #include "src/store/state_machine.hpp"
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace assay::store {
@@ -51,7 +54,10 @@ inline constexpr int disk_error_exit = 74;
 /// Clocks, faults and the end of the process are handed in, so that tests own them.
 struct engine_options {
   std::uint64_t server_id = 1;
-  std::string address = "local";
+  std::string address = "local"; ///< Where peers reach it, as members' lists show it.
+  peer_sender* peers = nullptr;  ///< Outlives the engine; a group of one has none.
+  std::chrono::milliseconds election_timeout{1'000}; ///< A leader unheard of for so long is gone.
+  std::chrono::milliseconds heartbeat{100};
   std::uint64_t map_bytes = 0;           ///< Address space per environment; 0: `limits::map_bytes`.
   std::uint32_t trailing = 0;            ///< Applied log entries kept; 0: `limits::log_trailing`.
   std::function<void(view_ptr)> on_view; ///< APPLIER thread, first with the loaded state; short.
@@ -70,8 +76,14 @@ struct engine_status {
   std::uint64_t first_index = 0;   ///< Of the log.
   std::uint64_t last_index = 0;
   std::uint64_t seq = 0;
-  std::uint64_t waiting = 0; ///< Proposals not answered yet.
+  std::uint64_t waiting = 0;   ///< Proposals not answered yet.
+  std::uint64_t leader_id = 0; ///< 0: nobody is known to lead.
   bool is_leader = false;
+  std::optional<consensus::member_role> role; ///< Nothing: the group does not name it (yet).
+  consensus::configuration members;           ///< As of the newest change, committed or not.
+  /// On the leader: the newest change is committed, and whoever got a vote by it has stored it.
+  bool is_membership_settled = false;
+  std::string promotion_problem; ///< Why the last promotion came to nothing; empty when it did not.
   bool is_disk_full = false;
   bool is_clock_trusted = true;
   std::string clock_text; ///< What jumped and what to do; empty while trusted.
@@ -84,14 +96,20 @@ class ledger_engine {
 public:
   using answered = std::function<void(answer)>;
   using viewed = std::function<void(result<view_ptr, problem>)>;
+  using decided = std::function<void(result<void, problem>)>;
 
   /// Makes the first state of a cluster of one. Refused if there is any state.
   static result<void, problem>
   bootstrap(const data_directory& directory, const engine_options& options = {});
+  /// Makes a directory that holds an identity and nothing else: its engine waits for a leader to
+  /// name it. Refused if there is any state.
+  static result<void, problem>
+  prepare_to_join(const data_directory& directory, const engine_options& options);
   static bool is_bootstrapped(const data_directory& directory);
 
-  /// Loads the state and starts the threads. The whole log is applied when this returns, unless the
-  /// disk is full. The directory must outlive the engine.
+  /// Loads the state and starts the threads. The whole log of a sole voter is applied when this
+  /// returns, unless the disk is full; of several, a leader has to say what of it is committed. The
+  /// directory must outlive the engine.
   static result<std::unique_ptr<ledger_engine>, problem> open(
     const data_directory& directory,
     std::unique_ptr<state_machine> machine,
@@ -111,6 +129,18 @@ public:
 
   /// A linearizable read: the view holds everything that was answered before this call. Any thread.
   void read_barrier(viewed done);
+
+  /// From a peer, whose key showed that it is coordinator `what.from`. Any thread; never waits, and
+  /// drops what it has no room for.
+  void receive(consensus::message what);
+
+  /// One change of the group at a time, on the leader. `done` is called once, on an engine thread:
+  /// the change is taken (`status` tells when it is settled, or why a promotion came to nothing),
+  /// or refused and nothing changed.
+  void change(consensus::membership_change how, decided done);
+  /// Another voter should lead; 0: whoever is most level. `done` as above: proposals are refused
+  /// until it does, or until it had an election timeout's time.
+  void transfer(std::uint64_t to, decided done);
 
   /// The newest committed view. Any thread.
   view_ptr current() const;

@@ -5,9 +5,15 @@
 #include "src/wire/record_codec.hpp"
 #include "src/wire/row_codec.hpp"
 
+#include <algorithm>
+
 namespace assay::store {
 
 namespace {
+
+/// Seals that are remembered. Those that never commit would pile up; a forgotten one is checked
+/// like a stranger's.
+constexpr std::size_t own_seals_max = 1'024;
 
 problem_kind kind_of(const ledger::refusal& r) {
   return r.code == "not_found" ? problem_kind::not_found : problem_kind::refused;
@@ -84,9 +90,40 @@ ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, s
   for (const auto& proposal : proposals)
     batch.entries.push_back(entry_of(proposal));
   auto hashes = ledger::record_hashes(batch);
-  if (!hashes.empty())
+  if (!hashes.empty()) {
     batch.signature = key_.sign(ledger::batch_message(cluster_for(batch), term, stamp, hashes));
+    remember_seal(batch.signature);
+  }
   return wire::encode(batch);
+}
+
+void ledger_machine::remember_seal(const ledger::signature& made) {
+  std::lock_guard hold{mutex_};
+  if (own_seals_.size() >= own_seals_max)
+    own_seals_.clear();
+  own_seals_.insert(made);
+}
+
+bool ledger_machine::is_own_seal(const ledger::signature& seen) {
+  std::lock_guard hold{mutex_};
+  return own_seals_.erase(seen) > 0;
+}
+
+/// Why no member sealed this. Before the first membership nobody's key is known; the auditor checks
+/// those batches once it is.
+std::string ledger_machine::forged(const ledger::batch& sealed) {
+  const auto hashes = ledger::record_hashes(sealed);
+  const auto& head = tables_.head;
+  if (hashes.empty() || is_own_seal(sealed.signature) || head.members.empty())
+    return {};
+  auto who = std::ranges::find(head.members, sealed.proposer, &ledger::member::name);
+  if (who == head.members.end())
+    return "its proposer \"" + sealed.proposer + "\" is no member";
+  auto key = ledger::parse_public_key(who->signing_public);
+  auto message = ledger::batch_message(*head.cluster, sealed.term, sealed.stamped_at, hashes);
+  if (!key || !ledger::verify(*key, message, sealed.signature))
+    return "its signature is not that of \"" + sealed.proposer + "\"";
+  return {};
 }
 
 /// The first batch creates the cluster that it is signed for.
@@ -133,7 +170,10 @@ applied ledger_machine::apply(
   std::string_view bytes, std::uint64_t index, std::uint64_t, const row_lookup& known
 ) {
   auto batch = wire::decode_batch(bytes);
-  check(batch.has_value(), "a committed batch decodes");
+  if (!batch) // Nobody seals what does not decode.
+    return {.forged = "its bytes are no batch: " + batch.error().text};
+  if (auto why = forged(*batch); !why.empty())
+    return {.forged = std::move(why)};
   auto outcome = ledger::apply(tables_, *batch, index, stored_ids{known});
   if (tables_.head.cluster) {
     std::lock_guard hold{mutex_};

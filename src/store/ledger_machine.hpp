@@ -1,12 +1,16 @@
 #pragma once
 // The state machine that the product runs: binds the engine's bytes to the ledger's records, tables
 // and rows. It decides nothing; `ledger::apply` does.
+//
+// A batch that another coordinator sealed is applied only with the signature of the member that it
+// names as its proposer. The chain needs no check here: each member makes it from what it applies.
 
 #include "src/ledger/apply.hpp"
 #include "src/store/ledger_engine.hpp"
 #include "src/store/signing_seed.hpp"
 
 #include <mutex>
+#include <set>
 
 namespace assay::store {
 
@@ -35,6 +39,9 @@ public:
 
 private:
   uuid cluster_for(const ledger::batch& sealed);
+  void remember_seal(const ledger::signature& made);
+  bool is_own_seal(const ledger::signature& seen);
+  std::string forged(const ledger::batch& sealed);
 
   const ledger::signing_key key_;
   const std::string member_name_;
@@ -42,6 +49,7 @@ private:
 
   std::mutex mutex_; ///< The log writer signs for the cluster that the applier learns of.
   std::optional<uuid> cluster_;
+  std::set<ledger::signature> own_seals_; ///< Of batches that this process made: not checked again.
 };
 
 } // namespace assay::store

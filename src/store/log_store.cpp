@@ -221,6 +221,10 @@ log_store::compact(const consensus::snapshot_mark& mark, std::uint64_t first_kep
   });
 }
 
+std::optional<write_failure> log_store::replace(const consensus::snapshot_mark& mark) {
+  return compact(mark, UINT64_MAX);
+}
+
 std::optional<write_failure> log_store::found(
   std::string_view disk_id, const consensus::hard_state& hard, const consensus::append& first
 ) {
@@ -255,6 +259,13 @@ result<entry, problem> log_store::entry_at(std::uint64_t index) const {
   if (!done)
     return unexpected{done.error()};
   return out;
+}
+
+std::optional<entry> log_store::at(std::uint64_t index) const {
+  auto found = entry_at(index);
+  if (!found)
+    return {};
+  return *std::move(found);
 }
 
 } // namespace assay::store

@@ -3,12 +3,12 @@
 //
 // One synced transaction per batch. The writer is one thread; `entry_at` may be asked by any.
 
-#include "src/consensus/values.hpp"
+#include "src/consensus/participant.hpp"
 #include "src/store/environment.hpp"
 
 namespace assay::store {
 
-class log_store {
+class log_store : public consensus::stored_log {
 public:
   static result<std::unique_ptr<log_store>, problem>
   open(const std::filesystem::path& folder, std::uint64_t map_bytes);
@@ -33,6 +33,9 @@ public:
   std::optional<write_failure>
   compact(const consensus::snapshot_mark& mark, std::uint64_t first_kept);
 
+  /// The whole log goes and the mark stays: a state that was fetched has taken its place.
+  std::optional<write_failure> replace(const consensus::snapshot_mark& mark);
+
   /// The first state of all, in one transaction: identity, term and the first entry.
   std::optional<write_failure> found(
     std::string_view disk_id, const consensus::hard_state& hard, const consensus::append& first
@@ -41,6 +44,8 @@ public:
   std::optional<write_failure> write_run(std::uint64_t run);
 
   result<consensus::entry, problem> entry_at(std::uint64_t index) const;
+  /// The same for who can do without.
+  std::optional<consensus::entry> at(std::uint64_t index) const override;
 
   environment& disk() { return *environment_; }
   const environment& disk() const { return *environment_; }

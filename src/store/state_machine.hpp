@@ -42,6 +42,9 @@ struct row_change {
 struct applied {
   std::vector<answer> answers;
   std::vector<row_change> rows; ///< In order; a later change of a key replaces an earlier one.
+  /// Why no leader of this group can have sealed the batch; empty otherwise. Then nothing was
+  /// applied, and the member must not go on: leaving the batch out would fork it from the others.
+  std::string forged;
 };
 
 /// Rows as of all entries applied so far, on disk or not yet.

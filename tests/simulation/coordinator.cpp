@@ -175,7 +175,7 @@ bool coordinator::carry_out(outputs what) {
   for (auto ticket : what.lost)
     answer_unknown(ticket);
   if (what.write)
-    begin_write(*std::move(what.write));
+    begin_write(*what.write);
   for (auto& m : what.messages)
     in_.send(id_, m.to, std::move(m));
   for (const auto& one : what.committed)

@@ -129,6 +129,32 @@ TEST_CASE("a log that has forgotten more than the state holds is not started fro
   CHECK(it->start(disk, 39, 0) == refusal::invalid);
 }
 
+TEST_CASE("a sole voter leads at once in a term of its own, which its first write makes durable") {
+  participant_settings how;
+  how.core.id = 4;
+  how.core.address = "4";
+  nothing_stored log;
+  auto it = participant::make(how, log).value();
+  const configuration one_votes{{3, "3", member_role::spare}, {4, "4"}};
+  REQUIRE_FALSE(it->start({{7, 3}, {}, 1, {{1, entry_kind::change, encode(one_votes)}}}, 0, 0));
+  CHECK(it->is_leader());
+  CHECK(it->term() == 8);
+  const auto first = it->take().write;
+  REQUIRE(first);
+  CHECK(first->hard == hard_state{8, 4}); // Not the vote of an older term: nobody else may lead.
+}
+
+TEST_CASE("of two voters none raises its term at the start") {
+  participant_settings how;
+  how.core.address = "1";
+  nothing_stored log;
+  auto it = participant::make(how, log).value();
+  const configuration both{{1, "1"}, {2, "2"}};
+  REQUIRE_FALSE(it->start({{7, 2}, {}, 1, {{1, entry_kind::change, encode(both)}}}, 0, 0));
+  CHECK_FALSE(it->is_leader());
+  CHECK(it->term() == 7);
+}
+
 TEST_CASE("a sole voter hands over to nobody, and its leader is not removed") {
   sole_voter one;
   CHECK(one.it->transfer(0, 1) == refusal::invalid);

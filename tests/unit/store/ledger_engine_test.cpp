@@ -314,6 +314,35 @@ TEST_CASE("an I/O error of a commit ends the process with its reason, and acknow
   }
 }
 
+TEST_CASE("a batch that nobody can have sealed ends the process, and nothing behind it is applied"
+) {
+  class suspicious : public note_machine {
+    applied apply(
+      std::string_view batch, std::uint64_t index, std::uint64_t term, const row_lookup& known
+    ) override {
+      if (batch.find("forged") != std::string_view::npos)
+        return {.forged = "it says so"};
+      return note_machine::apply(batch, index, term, known);
+    }
+  };
+  scratch place;
+  auto directory = open_directory(place.path());
+  faults broken;
+  auto options = broken.options();
+  options.map_bytes = 64 << 20;
+  REQUIRE(ledger_engine::bootstrap(directory, options));
+  auto engine = ledger_engine::open(directory, std::make_unique<suspicious>(), options).value();
+  take(*engine, "a=1");
+  const auto lost = ask(*engine, "forged=1").get();
+  REQUIRE_FALSE(lost);
+  CHECK(lost.error().what.find("outcome unknown") != std::string::npos);
+  CHECK(broken.died.get_future().get().find("forged: it says so") != std::string::npos);
+  CHECK_FALSE(ask(*engine, "b=2").get());
+  engine.reset();
+  engine = ledger_engine::open(directory, std::make_unique<note_machine>(), options).value();
+  CHECK_FALSE(notes_of(engine->current()).contains("b"));
+}
+
 TEST_CASE("rows are read in pages, in both directions, within their prefix") {
   scratch place;
   auto directory = open_directory(place.path());

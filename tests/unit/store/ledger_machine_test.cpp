@@ -63,6 +63,10 @@ ledger::record identity(const std::string& host) {
   );
 }
 
+class nothing_known : public row_lookup {
+  std::optional<std::string> find(std::string_view) const override { return {}; }
+};
+
 std::string exported(const ledger_engine& engine, const world& in) {
   std::string out;
   auto done = export_ledger(engine, {in.key, "local"}, [&](std::string_view frame) {
@@ -125,6 +129,36 @@ TEST_CASE("bytes that are no record are refused and disturb nobody in their batc
   REQUIRE_FALSE(said);
   CHECK(said.error().kind == problem_kind::refused);
   CHECK(good.get());
+}
+
+TEST_CASE("a batch is applied with the signature of the member it names, and no other") {
+  world in;
+  const ledger::signing_key::seed stranger{1, 2, 3};
+  nothing_known none;
+  ledger_machine leads{in.seed, "one"}, forges{stranger, "one"}, unknown{in.seed, "two"};
+  auto created = ledger::make_record(ledger::cluster_created{cluster, "lab"}, operator_);
+  auto joined =
+    ledger::make_record(ledger::membership{{{1, "one", "here", in.member_key(), true}}}, operator_);
+  auto seal = [](ledger_machine& by, const ledger::record& what, std::int64_t stamp) {
+    return by.seal({wire::encode_proposal(what)}, wall_ms{stamp}, 1);
+  };
+  ledger_machine follows{stranger, "three"};
+  std::uint64_t index = 0;
+  auto apply = [&](ledger_machine& to, const std::string& batch) {
+    return to.apply(batch, ++index, 1, none).forged;
+  };
+  for (auto* each : {&follows, &forges, &unknown, &leads}) {
+    index = 0;
+    CHECK(apply(*each, seal(leads, created, 1)).empty());
+    CHECK(apply(*each, seal(leads, joined, 2)).empty()); // Names the key that signed it.
+  }
+  index = 2;
+  CHECK(apply(follows, seal(leads, identity("h1"), 3)).empty());
+  const auto before = follows.stands().seq;
+  CHECK(apply(follows, seal(forges, identity("h22"), 4)).find("signature") != std::string::npos);
+  CHECK(apply(follows, seal(unknown, identity("h333"), 5)).find("no member") != std::string::npos);
+  CHECK(apply(follows, "no batch").find("no batch") != std::string::npos);
+  CHECK(follows.stands().seq == before);
 }
 
 TEST_CASE("an export is believed by the auditor; cut or changed it is not") {

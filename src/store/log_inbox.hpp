@@ -1,0 +1,79 @@
+#pragma once
+// What others want of the log writer: queues that any thread fills and one thread empties.
+//
+// Nothing that asks for an answer is dropped: a closed inbox leaves it with whoever brought it, and
+// what is still in it when it closes comes out of `close`. Messages of peers are different: what
+// does not fit is as good as lost on the way.
+
+#include "src/consensus/membership.hpp"
+#include "src/store/ledger_engine.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <variant>
+
+namespace assay::store {
+
+struct waiting_proposal {
+  proposal what;
+  ledger_engine::answered done;
+};
+
+struct hand_over_to {
+  std::uint64_t id = 0; ///< 0: whoever is most level.
+};
+
+/// Of a person: what the group should become.
+struct order {
+  std::variant<consensus::membership_change, hand_over_to> what;
+  ledger_engine::decided done;
+};
+
+class log_inbox {
+public:
+  struct contents {
+    std::vector<consensus::message> messages;
+    std::vector<waiting_proposal> proposals;
+    std::vector<ledger_engine::viewed> readers;
+    std::vector<order> orders;
+    bool is_clock_accepted = false;
+  };
+
+  // -- any thread. False: it is closed, and nothing was taken.
+  bool put(waiting_proposal& one);
+  bool put(ledger_engine::viewed& reader);
+  bool put(order& one);
+  void put(consensus::message what);
+  void accept_clock();
+  void nudge();
+
+  /// Waits until there is something to do, or until `until`. While `is_settling` says so, proposals
+  /// stay where they are. At most one batch of them at a time.
+  contents
+  take(std::chrono::steady_clock::time_point until, const std::function<bool()>& is_settling);
+
+  /// `take` returns at once from now on.
+  void close();
+  bool is_closed() const;
+  /// Everything that nobody took.
+  contents leftovers();
+
+private:
+  template <class Queue, class T>
+  bool put_into(Queue& queue, T& what);
+  void take_batch(contents& into);
+
+  mutable std::mutex mutex_;
+  std::condition_variable more_;
+  std::vector<consensus::message> messages_;
+  std::size_t messages_bytes_ = 0;
+  std::deque<waiting_proposal> proposals_;
+  std::vector<ledger_engine::viewed> readers_;
+  std::vector<order> orders_;
+  bool is_clock_accepted_ = false;
+  bool is_nudged_ = false;
+  bool is_closed_ = false;
+};
+
+} // namespace assay::store
