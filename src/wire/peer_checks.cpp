@@ -1,0 +1,274 @@
+#include "src/wire/peer_checks.hpp"
+
+#include "src/base/overloaded.hpp"
+#include "src/base/peer_limits.hpp"
+#include "src/consensus/configuration.hpp"
+
+namespace assay::peers {
+
+namespace {
+
+using verdict = std::optional<problem>;
+
+/// Far above what a cluster reaches, and so low that no sum overflows.
+constexpr std::uint64_t number_max = 1ULL << 62;
+
+verdict wrong(std::string where, std::string what, std::string next) {
+  return problem{problem_kind::invalid, std::move(what), std::move(where), std::move(next)};
+}
+
+std::string text(std::uint64_t number) {
+  return std::to_string(number);
+}
+
+/// Numbers that count from 1, like terms and indexes.
+verdict refuse_number(std::string where, std::uint64_t value) {
+  if (value >= 1 && value <= number_max)
+    return {};
+  return wrong(std::move(where), "is " + text(value), "Allowed is 1 to 2^62");
+}
+
+verdict refuse_more(std::string where, std::uint64_t value, std::uint64_t most) {
+  if (value <= most)
+    return {};
+  return wrong(std::move(where), "is " + text(value), "Allowed is at most " + text(most));
+}
+
+/// The end of a log: its index and the term of the entry there, both 0 when it is empty.
+verdict refuse_end(
+  const std::string& where, std::uint64_t index, std::uint64_t term, std::uint64_t message_term
+) {
+  if ((index == 0) != (term == 0))
+    return wrong(
+      where,
+      "index " + text(index) + " and term " + text(term) + " contradict each other",
+      "Both are 0, or neither is"
+    );
+  if (auto bad = refuse_more(where + ".index", index, number_max))
+    return bad;
+  return refuse_more(where + ".term", term, message_term);
+}
+
+verdict refuse_members(const std::string& where, const consensus::configuration& members) {
+  if (members.empty() || members.size() > consensus::members_max)
+    return wrong(where, "has " + text(members.size()) + " members", "Allowed are 1 to 64");
+  for (const auto& m : members)
+    if (m.address.empty() || m.address.size() > limits::peer_address_bytes)
+      return wrong(
+        where,
+        "member " + text(m.id) + " has an address of " + text(m.address.size()) + " bytes",
+        "Allowed are 1 to " + text(limits::peer_address_bytes)
+      );
+  return {};
+}
+
+verdict refuse_entry(
+  const std::string& where,
+  const consensus::entry& e,
+  std::uint64_t term_before,
+  std::uint64_t message_term
+) {
+  if (e.term == 0 || e.term < term_before || e.term > message_term)
+    return wrong(
+      where + ".term",
+      "is " + text(e.term),
+      "Allowed is 1 and more, from " + text(term_before) + " to " + text(message_term)
+    );
+  auto kind = static_cast<unsigned>(e.kind);
+  if (kind < 1 || kind > 3)
+    return wrong(where + ".kind", "is " + text(kind), "Allowed are 1, 2 and 3");
+  if (auto bad = refuse_more(where + ".bytes", e.bytes.size(), limits::batch_frame_bytes))
+    return bad;
+  if (e.kind != consensus::entry_kind::change)
+    return {};
+  auto members = consensus::decode_configuration(e.bytes);
+  if (!members)
+    return wrong(where + ".bytes", std::string{members.error()}, "A change holds a configuration");
+  return refuse_members(where + ".bytes", *members);
+}
+
+verdict refuse_body(const consensus::request_vote& m, const consensus::message& whole) {
+  if (m.candidate != whole.from)
+    return wrong(
+      "request_vote.candidate",
+      "is " + text(m.candidate),
+      "A coordinator asks for itself, here " + text(whole.from)
+    );
+  return refuse_end("request_vote.last", m.last_index, m.last_term, m.term);
+}
+
+verdict refuse_body(const consensus::request_vote_result&, const consensus::message&) {
+  return {};
+}
+
+verdict refuse_body(const consensus::append_entries& m, const consensus::message&) {
+  if (auto bad = refuse_end("append_entries.previous", m.previous_index, m.previous_term, m.term))
+    return bad;
+  if (auto bad = refuse_more("append_entries.commit", m.commit, number_max))
+    return bad;
+  if (auto bad = refuse_more("append_entries.entries", m.entries.size(), limits::peer_entries))
+    return bad;
+  if (m.count != m.entries.size())
+    return wrong(
+      "append_entries.count",
+      "is " + text(m.count),
+      "It is the number of entries, " + text(m.entries.size())
+    );
+  auto before = m.previous_term;
+  for (std::size_t i = 0; i < m.entries.size(); ++i) {
+    auto where = "append_entries.entries[" + text(i) + "]";
+    if (auto bad = refuse_entry(where, m.entries[i], before, m.term))
+      return bad;
+    before = m.entries[i].term;
+  }
+  return {};
+}
+
+verdict refuse_body(const consensus::append_entries_result& m, const consensus::message&) {
+  if (auto bad = refuse_more("append_entries_result.rejected", m.rejected, number_max))
+    return bad;
+  return refuse_more("append_entries_result.last_index", m.last_index, number_max);
+}
+
+verdict refuse_body(const consensus::install_snapshot& m, const consensus::message&) {
+  if (auto bad = refuse_number("install_snapshot.index", m.mark.index))
+    return bad;
+  if (auto bad = refuse_number("install_snapshot.term", m.mark.term))
+    return bad;
+  if (auto bad = refuse_more("install_snapshot.term", m.mark.term, m.term))
+    return bad;
+  const auto at = m.mark.configuration_index;
+  if (auto bad = refuse_number("install_snapshot.configuration_index", at))
+    return bad;
+  if (auto bad = refuse_more("install_snapshot.configuration_index", at, m.mark.index))
+    return bad;
+  return refuse_members("install_snapshot.configuration", m.mark.configuration);
+}
+
+verdict refuse_body(const consensus::timeout_now& m, const consensus::message&) {
+  return refuse_end("timeout_now.last", m.last_index, m.last_term, m.term);
+}
+
+verdict refuse_one(const consensus::message& m) {
+  if (m.from == 0 || m.to == 0 || m.from == m.to)
+    return wrong(
+      "consensus.from",
+      "a message from " + text(m.from) + " to " + text(m.to),
+      "Sender and receiver are two coordinators, neither of them 0"
+    );
+  if (auto bad = refuse_number("consensus.run", m.run))
+    return bad;
+  if (auto bad = refuse_number("consensus.sequence", m.sequence))
+    return bad;
+  auto term = std::visit([](const auto& body) { return body.term; }, m.body);
+  if (auto bad = refuse_number("consensus.term", term))
+    return bad;
+  return std::visit([&](const auto& body) { return refuse_body(body, m); }, m.body);
+}
+
+verdict refuse_one(const hello& m) {
+  if (auto bad = refuse_number("hello.node", m.node))
+    return bad;
+  if (auto bad = refuse_number("hello.session", m.session))
+    return bad;
+  if (m.cluster == uuid{})
+    return wrong("hello.cluster", "is missing", "A cluster has an id of 16 bytes");
+  if (m.disk.empty() || m.disk.size() > limits::name_bytes)
+    return wrong(
+      "hello.disk",
+      "has " + text(m.disk.size()) + " bytes",
+      "Allowed are 1 to " + text(limits::name_bytes)
+    );
+  if (m.lane > lane::bulk)
+    return wrong("hello.lane", "is unknown", "Allowed are consensus and bulk");
+  return {};
+}
+
+verdict refuse_one(const welcome& m) {
+  return refuse_number("welcome.session", m.session);
+}
+
+verdict refuse_one(const beat&) {
+  return {};
+}
+
+verdict refuse_one(const closing& m) {
+  if (auto bad = refuse_more("closing.text", m.text.size(), limits::text_bytes))
+    return bad;
+  return refuse_more(
+    "closing.reason",
+    static_cast<std::uint64_t>(m.reason),
+    static_cast<std::uint64_t>(closing_reason::other_disk)
+  );
+}
+
+verdict refuse_one(const fetch_request& m) {
+  if (auto bad = refuse_number("fetch_request.attempt", m.attempt))
+    return bad;
+  if (auto bad = refuse_more("fetch_request.at_least", m.at_least, number_max))
+    return bad;
+  if (auto bad = refuse_number("fetch_request.from_seq", m.from_seq))
+    return bad;
+  return refuse_more("fetch_request.from_key", m.from_key.size(), limits::key_bytes);
+}
+
+verdict refuse_rows(const std::vector<page_row>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    auto where = "fetch_page.rows[" + text(i) + "]";
+    const auto& [key, value] = rows[i];
+    if (key.empty() || key.size() > limits::key_bytes)
+      return wrong(
+        where + ".key",
+        "has " + text(key.size()) + " bytes",
+        "Allowed are 1 to " + text(limits::key_bytes)
+      );
+    if (i > 0 && key <= rows[i - 1].key)
+      return wrong(where + ".key", "is not behind the key before it", "Keys ascend");
+    if (auto bad = refuse_more(where + ".value", value.size(), limits::row_bytes))
+      return bad;
+  }
+  return {};
+}
+
+verdict refuse_one(const fetch_page& m) {
+  if (auto bad = refuse_number("fetch_page.attempt", m.attempt))
+    return bad;
+  if (auto bad = refuse_number("fetch_page.next_seq", m.next_seq))
+    return bad;
+  if (auto bad = refuse_more("fetch_page.next_key", m.next_key.size(), limits::key_bytes))
+    return bad;
+  if (m.is_too_old && (m.is_last || !m.rows.empty()))
+    return wrong("fetch_page", "a source that is too old sent rows", "It sends none");
+  if (auto bad = refuse_more("fetch_page.rows", m.rows.size(), limits::peer_page_rows))
+    return bad;
+  if (auto bad = refuse_rows(m.rows))
+    return bad;
+  if (auto bad = refuse_more("fetch_page.applied", m.applied, number_max))
+    return bad;
+  if (auto bad = refuse_more("fetch_page.term", m.term, number_max))
+    return bad;
+  if (m.is_last && (m.applied == 0 || m.term == 0))
+    return wrong("fetch_page.applied", "is missing", "The last page says what the state holds");
+  return {};
+}
+
+} // namespace
+
+std::optional<problem> refuse(const message& what) {
+  return std::visit([](const auto& m) { return refuse_one(m); }, what);
+}
+
+std::optional<problem>
+refuse_route(const consensus::message& what, std::uint64_t key_of, std::uint64_t self) {
+  if (what.from != key_of || key_of == self)
+    return wrong(
+      "consensus.from",
+      "is " + text(what.from),
+      "The sender's key belongs to coordinator " + text(key_of)
+    );
+  if (what.to != self)
+    return wrong("consensus.to", "is " + text(what.to), "We are coordinator " + text(self));
+  return {};
+}
+
+} // namespace assay::peers

@@ -1,0 +1,288 @@
+#include "schema/peers.capnp.h"
+#include "src/base/peer_limits.hpp"
+#include "src/consensus/configuration.hpp"
+#include "src/wire/peer_checks.hpp"
+#include "src/wire/peer_codec.hpp"
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+#include <kj/exception.h>
+
+#include <cstring>
+#include <optional>
+
+namespace assay::wire {
+
+namespace {
+
+namespace s = schema::peers;
+
+constexpr std::uint32_t segments_most = 16;
+constexpr int nesting_most = 8;
+
+problem damage(std::string where, std::string what, std::string next) {
+  return {problem_kind::invalid, std::move(what), std::move(where), std::move(next)};
+}
+
+problem newer(std::string where) {
+  return {
+    problem_kind::refused,
+    "is of a kind that this version does not know",
+    std::move(where),
+    "It was ignored; bring all coordinators to one version",
+  };
+}
+
+/// Remembers the first fault; what is read after it is thrown away.
+struct reader {
+  std::optional<problem> fault;
+
+  void note(problem what) {
+    if (!fault)
+      fault = std::move(what);
+  }
+
+  static std::string text(capnp::Text::Reader t) { return {t.cStr(), t.size()}; }
+
+  static std::string bytes(capnp::Data::Reader d) {
+    return {reinterpret_cast<const char*>(d.begin()), d.size()};
+  }
+
+  /// Whether a list may be copied.
+  bool fits(std::string where, std::size_t size, std::size_t most) {
+    if (size <= most)
+      return true;
+    note(damage(
+      std::move(where),
+      "has " + std::to_string(size) + " elements",
+      "Allowed are " + std::to_string(most)
+    ));
+    return false;
+  }
+};
+
+// -- consensus --------------------------------------------------------------------------------
+
+consensus::request_vote read(reader&, s::RequestVote::Reader m) {
+  return {
+    .candidate = m.getCandidate(),
+    .last_index = m.getLastIndex(),
+    .last_term = m.getLastTerm(),
+    .disrupts_leader = m.getDisruptsLeader(),
+    .is_pre_vote = m.getIsPreVote(),
+  };
+}
+
+consensus::request_vote_result read(reader&, s::RequestVoteResult::Reader m) {
+  return {
+    .is_granted = m.getIsGranted(),
+    .is_pre_vote = m.getIsPreVote(),
+    .features = m.getFeatures(),
+    .capacity = m.getCapacity(),
+  };
+}
+
+consensus::append_entries read(reader& in, s::AppendEntries::Reader m) {
+  consensus::append_entries out{
+    .previous_index = m.getPreviousIndex(),
+    .previous_term = m.getPreviousTerm(),
+    .commit = m.getCommit(),
+  };
+  auto entries = m.getEntries();
+  if (!in.fits("append_entries.entries", entries.size(), limits::peer_entries))
+    return out;
+  out.count = entries.size();
+  out.entries.reserve(entries.size());
+  for (auto e : entries) {
+    auto kind = static_cast<consensus::entry_kind>(e.getKind());
+    out.entries.push_back({e.getTerm(), kind, in.bytes(e.getBytes())});
+  }
+  return out;
+}
+
+consensus::append_entries_result read(reader&, s::AppendEntriesResult::Reader m) {
+  return {
+    .rejected = m.getRejected(),
+    .last_index = m.getLastIndex(),
+    .features = m.getFeatures(),
+    .capacity = m.getCapacity(),
+  };
+}
+
+consensus::install_snapshot read(reader& in, s::InstallSnapshot::Reader m) {
+  consensus::install_snapshot out;
+  out.mark.index = m.getIndex();
+  out.mark.term = m.getTerm();
+  out.mark.configuration_index = m.getConfigurationIndex();
+  auto members = consensus::decode_configuration(in.bytes(m.getConfiguration()));
+  if (members)
+    out.mark.configuration = *std::move(members);
+  else
+    in.note(damage(
+      "install_snapshot.configuration", std::string{members.error()}, "It holds 1 to 64 members"
+    ));
+  return out;
+}
+
+consensus::timeout_now read(reader&, s::TimeoutNow::Reader m) {
+  return {.last_index = m.getLastIndex(), .last_term = m.getLastTerm()};
+}
+
+consensus::message_body read_body(reader& in, s::Consensus::Reader m) {
+  switch (m.which()) {
+  case s::Consensus::REQUEST_VOTE:
+    return read(in, m.getRequestVote());
+  case s::Consensus::REQUEST_VOTE_RESULT:
+    return read(in, m.getRequestVoteResult());
+  case s::Consensus::APPEND_ENTRIES:
+    return read(in, m.getAppendEntries());
+  case s::Consensus::APPEND_ENTRIES_RESULT:
+    return read(in, m.getAppendEntriesResult());
+  case s::Consensus::INSTALL_SNAPSHOT:
+    return read(in, m.getInstallSnapshot());
+  case s::Consensus::TIMEOUT_NOW:
+    return read(in, m.getTimeoutNow());
+  }
+  in.note(newer("consensus"));
+  return {};
+}
+
+consensus::message read(reader& in, s::Consensus::Reader m) {
+  consensus::message out{m.getFrom(), m.getTo(), m.getRun(), m.getSequence(), read_body(in, m)};
+  std::visit(
+    [&](auto& body) {
+      body.version = m.getVersion();
+      body.term = m.getTerm();
+    },
+    out.body
+  );
+  return out;
+}
+
+// -- the others -------------------------------------------------------------------------------
+
+peers::hello read(reader& in, s::Hello::Reader m) {
+  peers::hello out{
+    .protocol = m.getProtocol(),
+    .session = m.getSession(),
+    .lane = static_cast<peers::lane>(m.getLane()),
+    .node = m.getNode(),
+    .disk = in.text(m.getDisk()),
+    .schema_version = m.getSchemaVersion(),
+  };
+  auto cluster = m.getCluster();
+  if (cluster.size() == out.cluster.bytes.size())
+    std::memcpy(out.cluster.bytes.data(), cluster.begin(), cluster.size());
+  else
+    in.note(
+      damage("hello.cluster", "has " + std::to_string(cluster.size()) + " bytes", "Allowed are 16")
+    );
+  // A number above 255 must not become a lane by losing its upper bits.
+  if (static_cast<unsigned>(m.getLane()) >= peers::lanes)
+    in.note(newer("hello.lane"));
+  return out;
+}
+
+peers::closing read(reader& in, s::Closing::Reader m) {
+  if (static_cast<unsigned>(m.getReason()) > static_cast<unsigned>(s::ClosingReason::OTHER_DISK))
+    in.note(newer("closing.reason"));
+  return {static_cast<peers::closing_reason>(m.getReason()), in.text(m.getText())};
+}
+
+peers::fetch_request read(reader& in, s::FetchRequest::Reader m) {
+  return {m.getAttempt(), m.getAtLeast(), m.getFromSeq(), in.bytes(m.getFromKey())};
+}
+
+peers::fetch_page read(reader& in, s::FetchPage::Reader m) {
+  peers::fetch_page out{
+    .attempt = m.getAttempt(),
+    .is_too_old = m.getTooOld(),
+    .is_last = m.getLast(),
+    .next_seq = m.getNextSeq(),
+    .next_key = in.bytes(m.getNextKey()),
+    .applied = m.getApplied(),
+    .term = m.getAppliedTerm(),
+    .root = m.getRoot(),
+  };
+  auto rows = m.getRows();
+  if (!in.fits("fetch_page.rows", rows.size(), limits::peer_page_rows))
+    return out;
+  out.rows.reserve(rows.size());
+  for (auto row : rows)
+    out.rows.push_back({in.bytes(row.getKey()), in.bytes(row.getValue())});
+  return out;
+}
+
+peers::message read(reader& in, s::PeerMessage::Reader m) {
+  switch (m.which()) {
+  case s::PeerMessage::HELLO:
+    return read(in, m.getHello());
+  case s::PeerMessage::WELCOME:
+    return peers::welcome{m.getWelcome()};
+  case s::PeerMessage::BEAT:
+    return peers::beat{};
+  case s::PeerMessage::CLOSING:
+    return read(in, m.getClosing());
+  case s::PeerMessage::CONSENSUS:
+    return read(in, m.getConsensus());
+  case s::PeerMessage::FETCH_REQUEST:
+    return read(in, m.getFetchRequest());
+  case s::PeerMessage::FETCH_PAGE:
+    return read(in, m.getFetchPage());
+  }
+  in.note(newer("peer message"));
+  return peers::beat{};
+}
+
+// -- framing ----------------------------------------------------------------------------------
+
+std::optional<problem> refuse_frame(std::span<const std::byte> bytes) {
+  auto size = std::to_string(bytes.size());
+  if (bytes.size() > limits::peer_frame_bytes)
+    return damage(
+      "peer message",
+      "has " + size + " bytes",
+      "Allowed are " + std::to_string(limits::peer_frame_bytes)
+    );
+  if (bytes.size() < sizeof(capnp::word) || bytes.size() % sizeof(capnp::word) != 0)
+    return damage("peer message", "has " + size + " bytes", "It is whole words of 8 bytes");
+  std::uint32_t others = 0; // The table begins with the number of segments after the first.
+  std::memcpy(&others, bytes.data(), sizeof others);
+  if (others >= segments_most)
+    return damage("peer message", "has too many segments", "Allowed are 16");
+  return {};
+}
+
+peers::message parse(reader& in, kj::ArrayPtr<const capnp::word> words) {
+  capnp::ReaderOptions options;
+  options.traversalLimitInWords = words.size() * 2 + 64;
+  options.nestingLimit = nesting_most;
+  capnp::FlatArrayMessageReader message{words, options};
+  return read(in, message.getRoot<s::PeerMessage>());
+}
+
+} // namespace
+
+result<peers::message, problem> decode_peer_message(std::span<const std::byte> bytes) {
+  if (auto wrong = refuse_frame(bytes))
+    return unexpected{*std::move(wrong)};
+  // Frames are not aligned, the reader wants words.
+  auto words = kj::heapArray<capnp::word>(bytes.size() / sizeof(capnp::word));
+  std::memcpy(words.begin(), bytes.data(), bytes.size());
+  reader in;
+  std::optional<peers::message> message;
+  KJ_IF_MAYBE (why, kj::runCatchingExceptions([&] { message = parse(in, words); })) {
+    return unexpected{damage(
+      "peer message",
+      std::string{"cannot be read: "} + why->getDescription().cStr(),
+      "It is one message of schema/peers.capnp"
+    )};
+  }
+  if (in.fault)
+    return unexpected{*std::move(in.fault)};
+  if (auto wrong = peers::refuse(*message))
+    return unexpected{*std::move(wrong)};
+  return *std::move(message);
+}
+
+} // namespace assay::wire

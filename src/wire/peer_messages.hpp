@@ -1,0 +1,102 @@
+#pragma once
+// Everything coordinators say to each other, as values. `schema/peers.capnp` is the form they have
+// on the wire, src/wire/peer_codec.hpp turns one into the other.
+
+#include "src/base/uuid.hpp"
+#include "src/consensus/values.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace assay::peers {
+
+/// Changes only when an old peer could misunderstand a new one.
+inline constexpr std::uint32_t protocol_version = 1;
+
+/// Two connections each way between a pair of coordinators, so that pages never delay heartbeats.
+enum class lane : std::uint8_t { consensus, bulk };
+inline constexpr std::size_t lanes = 2;
+
+struct hello {
+  std::uint32_t protocol = protocol_version;
+  std::uint64_t session = 0; ///< Grows with every connection of one lane; the newest wins.
+  peers::lane lane = peers::lane::consensus;
+  uuid cluster;
+  std::uint64_t node = 0;
+  std::string disk; ///< Made with the data directory: a copied key on another disk shows.
+  std::uint32_t schema_version = 0; ///< Of the ledger.
+
+  friend bool operator==(const hello&, const hello&) = default;
+};
+
+/// Answers a hello: from now on what is said on this connection is heard.
+struct welcome {
+  std::uint64_t session = 0;
+
+  friend bool operator==(const welcome&, const welcome&) = default;
+};
+
+/// Whoever was dialled says it on the consensus lane, so that the dialler knows it lives.
+struct beat {
+  friend bool operator==(const beat&, const beat&) = default;
+};
+
+enum class closing_reason : std::uint8_t {
+  shutting_down,
+  superseded,    ///< A newer connection of the same coordinator.
+  revoked,       ///< The key is no longer in the registry.
+  protocol,      ///< Versions that do not understand each other, or no hello.
+  other_cluster, ///< The hello names another cluster.
+  other_node,    ///< The hello names another coordinator than the key belongs to.
+  other_disk,    ///< The same key and id on another disk.
+};
+
+std::string_view name(closing_reason reason);
+
+struct closing {
+  closing_reason reason = closing_reason::shutting_down;
+  std::string text; ///< For a person: what is wrong and what to do.
+
+  friend bool operator==(const closing&, const closing&) = default;
+};
+
+/// A page of records from `from_seq` on or, when there are no more, of the other rows behind
+/// `from_key`.
+struct fetch_request {
+  std::uint64_t attempt = 0;  ///< Repeated in the page; what answers an older one is dropped.
+  std::uint64_t at_least = 0; ///< The source must have applied this.
+  std::uint64_t from_seq = 1;
+  std::string from_key;
+
+  friend bool operator==(const fetch_request&, const fetch_request&) = default;
+};
+
+struct page_row {
+  std::string key;
+  std::string value;
+
+  friend bool operator==(const page_row&, const page_row&) = default;
+};
+
+struct fetch_page {
+  std::uint64_t attempt = 0;
+  bool is_too_old = false; ///< The source has not applied `at_least`: ask another.
+  bool is_last = false;
+  std::uint64_t next_seq = 1;
+  std::string next_key;
+  std::vector<page_row> rows;                    ///< Keys ascending.
+  std::uint64_t applied = 0, term = 0, root = 0; ///< Of the state that the rows are of.
+
+  friend bool operator==(const fetch_page&, const fetch_page&) = default;
+};
+
+using message =
+  std::variant<hello, welcome, beat, closing, consensus::message, fetch_request, fetch_page>;
+
+/// Which lane carries it.
+lane lane_of(const message& what);
+
+} // namespace assay::peers
