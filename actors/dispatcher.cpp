@@ -26,7 +26,6 @@ bool dispatcher_state::has_ended(const job_id& id) const {
 }
 
 // -- from JOB QUEUE
-// ----------------------------------------------------------------------------------------------
 
 void dispatcher_state::run(const run_job& what) {
   if (has_ended(what.job.id) || ended_.contains(what.job.id))
@@ -51,18 +50,27 @@ void dispatcher_state::run(const run_job& what) {
 
 void dispatcher_state::load(const input_loaded& what) {
   auto found = works_.find(what.job);
-  if (found == works_.end() || found->second.runner || !tables_.tables)
+  if (found == works_.end() || found->second.runner)
     return;
+  if (!tables_.tables) { // JOB QUEUE gives the job again, and then we know more.
+    works_.erase(found);
+    return;
+  }
   auto& work = found->second;
   if (!what.input)
     return end(
       what.job, jobs::event::fail, "its input cannot be read: " + to_text(what.input.error())
     );
   const auto* model = ledger::find(tables_.tables->models, model_id{work.job.model});
-  auto task = model ? model->what.promises.task : contract::task::chat;
+  if (!model)
+    return end(
+      what.job,
+      jobs::event::fail,
+      "its model '" + work.job.model + "' is not declared any more; declare it and submit again"
+    );
   auto now = self_->clock().now();
   auto stored = ledger::stored_checkpoints(*tables_.tables, what.job);
-  auto made = jobs::runner::resume(work.job, task, *what.input, stored, now);
+  auto made = jobs::runner::resume(work.job, model->what.promises.task, *what.input, stored, now);
   if (!made)
     return end(what.job, jobs::event::fail, to_text(made.error()));
   work.runner.emplace(std::move(*made));
@@ -84,7 +92,6 @@ void dispatcher_state::wind_up(const wind_up_job& what) {
 }
 
 // -- the runner's effects
-// ----------------------------------------------------------------------------------------
 
 void dispatcher_state::carry_out(const job_id& id, const jobs::effects& all) {
   for (const auto& effect : all)
@@ -182,8 +189,8 @@ void dispatcher_state::end(
   self_->request(options_.ledger, limits::proposal_patience, propose{std::move(record)})
     .then(
       [this, id](const proposed& done) {
-        // Refused: a retry of ours was taken already, or the disk is full; JOB QUEUE gives the job
-        // again if it is open.
+        // Refused: a retry of ours was taken already, or the disk is full. If the job is open JOB
+        // QUEUE gives it again, or its end when somebody asked for that.
         if (!done.answer)
           log::error(
             "job_end_not_recorded", {{"job", id.value}, {"why", to_text(done.answer.error())}}

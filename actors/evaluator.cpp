@@ -21,7 +21,6 @@ qualification_id new_qualification_id() {
 } // namespace
 
 // -- beginning
-// ---------------------------------------------------------------------------------------------------
 
 void evaluator_state::qualify(const assay::qualify& what, promise answer) {
   auto refuse = [&](problem why) { answer.deliver(qualify_answer{unexpected{std::move(why)}}); };
@@ -115,7 +114,6 @@ run_answer evaluator_state::answer(const run_question& what) const {
 }
 
 // -- the run's effects
-// -------------------------------------------------------------------------------------------
 
 void evaluator_state::step(const qualification_id& id, const qualification::run_event& what) {
   auto found = runs_.find(id);
@@ -212,7 +210,6 @@ void evaluator_state::keep(const evidence_kept& what) {
 }
 
 // -- what changes around runs
-// ------------------------------------------------------------------------------------
 
 /// No evidence, no verdict.
 void evaluator_state::give_up(const qualification_id& id, const std::string& why) {

@@ -13,7 +13,6 @@ void ingress_state::begin(ingress_options options) {
 }
 
 // -- the snapshot
-// ------------------------------------------------------------------------------------------------
 
 void ingress_state::learn(const tables_changed& what) {
   tables_ = what;
@@ -78,7 +77,6 @@ void ingress_state::take(const outcomes& what) {
 }
 
 // -- leases
-// ------------------------------------------------------------------------------------------------------
 
 void ingress_state::accept(const pool::grant_lease& what) {
   options_.counters->obtain(what.endpoint)->accept(what.grant);
@@ -125,7 +123,6 @@ void ingress_state::pass() {
 }
 
 // -- tickets
-// -----------------------------------------------------------------------------------------------------
 
 /// Asks every pool that could serve the request; the first that admits it gets it.
 void ingress_state::ask(ticket_wanted& what) {
@@ -213,7 +210,6 @@ pool_id ingress_state::sender() const {
 }
 
 // -- questions
-// ---------------------------------------------------------------------------------------------------
 
 explain_answer ingress_state::explain(const explain_question& what) const {
   auto refused = [](std::string text, std::string next) {

@@ -34,7 +34,6 @@
 namespace assay {
 
 // -- shared
-// ------------------------------------------------------------------------------------------------------
 
 /// The newest committed tables; they never change again.
 struct tables_changed {
@@ -57,7 +56,6 @@ using pool_listener = caf::typed_actor<caf::reacts_to<pool_changed>>;
 struct tick {};
 
 // -- LEDGER
-// ------------------------------------------------------------------------------------------------------
 
 /// Asks for a record or a state entry. `time_driven` proposals are refused while the clock is not
 /// trusted.
@@ -91,7 +89,6 @@ using ledger_actor = caf::typed_actor<
   caf::reacts_to<listen_to_tables>>;
 
 // -- NODE LINK
-// ---------------------------------------------------------------------------------------------------
 
 /// What the link's agent said; the session is the hello's.
 struct agent_said {
@@ -130,7 +127,6 @@ using node_link_actor = caf::typed_actor<
   caf::replies_to<host_question>::with<host_answer>>;
 
 // -- POOL COORDINATOR
-// --------------------------------------------------------------------------------------------
 
 /// A host's link introduces itself, so that the pool can answer it.
 struct link_up {
@@ -165,7 +161,6 @@ struct pools_known {
 };
 
 // -- INGRESS
-// -----------------------------------------------------------------------------------------------------
 
 /// What the HTTP threads did, in batches.
 struct outcomes {
@@ -227,7 +222,6 @@ struct ingress_up {
 };
 
 // -- EVALUATOR
-// ---------------------------------------------------------------------------------------------------
 
 /// Qualify an implementation; or, when it is qualified and has drifted or failed, qualify it again.
 struct qualify {
@@ -285,7 +279,6 @@ using evaluator_actor = caf::typed_actor<
   caf::reacts_to<pool_changed>>;
 
 // -- MOVER
-// -------------------------------------------------------------------------------------------------------
 
 /// Change how an implementation stands in its model's route.
 struct promote {
@@ -313,7 +306,6 @@ using mover_actor = caf::typed_actor<
   caf::reacts_to<tick>>;
 
 // -- JOB QUEUE and DISPATCHER
-// ------------------------------------------------------------------------------------
 
 /// Run this job now with at most `window` requests in flight; 0 pauses it.
 struct run_job {
@@ -388,7 +380,6 @@ using job_queue_actor = caf::typed_actor<
   caf::reacts_to<tick>>;
 
 // -- SUPERVISOR
-// --------------------------------------------------------------------------------------------------
 
 /// An agent connected, from the fabric's thread.
 struct agent_up {

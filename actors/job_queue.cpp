@@ -33,20 +33,37 @@ void job_queue_state::take(const job_wish& what, promise answer) {
        {},
        "its results stay: assay job results " + what.job.value}
     );
-  self_->send(options_.dispatcher, wind_up_job{what.job, what.what, what.why});
-  wishes_.emplace(what.job, std::move(answer));
+  end(what.job, what.what, what.why);
+  endings_.at(what.job).askers.push_back(std::move(answer));
+}
+
+/// Told again until it is on record; the first wish stands.
+void job_queue_state::end(const job_id& id, jobs::event what, const std::string& why) {
+  auto now = self_->clock().now();
+  auto& ending =
+    endings_.try_emplace(id, job_queue_state::ending{{id, what, why}, now, {}}).first->second;
+  if (now < ending.again)
+    return;
+  ending.again = now + limits::proposal_patience;
+  self_->send(options_.dispatcher, ending.what);
 }
 
 void job_queue_state::answer_wishes() {
-  for (auto wish = wishes_.begin(); wish != wishes_.end();) {
-    const auto* row = ledger::find(tables_.tables->jobs, wish->first);
+  for (auto one = endings_.begin(); one != endings_.end();) {
+    const auto* row = ledger::find(tables_.tables->jobs, one->first);
     if (row && !row->ended) {
-      ++wish;
+      ++one;
       continue;
     }
-    auto state = row ? jobs::parse_state(ledger::name(row->ended->end)) : std::nullopt;
-    wish->second.deliver(job_wish_answer{state.value_or(jobs::state::cancelled)});
-    wish = wishes_.erase(wish);
+    for (auto& asker : one->second.askers)
+      asker.deliver(job_wish_answer{
+        row ? result<jobs::state, problem>{ledger::state_of(row->ended->end)}
+            : unexpected{problem{
+              problem_kind::not_found,
+              "job '" + one->first.value + "' is gone",
+              {},
+              "assay queue lists jobs"}}});
+    one = endings_.erase(one);
   }
 }
 
@@ -91,12 +108,21 @@ void job_queue_state::plan() {
       used_.add(job.project, left - job.items_left, now);
     left = job.items_left;
   }
+  for (const auto& id : ledger::overdue_jobs(t, now))
+    end(id, jobs::event::expire, "its time of 24 h is over; submit what is left as a new job");
+  std::vector<wind_up_job> asked;
+  for (const auto& [id, ending] : endings_)
+    asked.push_back(ending.what);
+  for (const auto& one : asked)
+    end(one.job, one.what, one.why);
   std::map<job_id, std::uint32_t> windows;
   std::set<model_id> taken;
   why_.clear();
   for (const auto& placed : jobs::order(waiting, used_, now)) {
     const auto& row = t.jobs->at(placed.id);
     const auto& model = row.job.model;
+    if (endings_.contains(placed.id))
+      continue; // It winds up, and asks for nothing more.
     if (!taken.insert(model).second) {
       why_[placed.id] = placed.why;
       continue;
@@ -115,10 +141,13 @@ void job_queue_state::plan() {
   }
   // Another job took the place of these.
   for (const auto& [id, window] : windows_)
-    if (!windows.contains(id) && t.jobs->contains(id) && !t.jobs->at(id).ended && window > 0)
+    if (!windows.contains(id) && !endings_.contains(id) && t.jobs->contains(id) && !t.jobs->at(id).ended && window > 0)
       self_->send(options_.dispatcher, run_job{ledger::spec_of(t.jobs->at(id)), 0});
   windows_ = std::move(windows);
-  std::erase_if(left_, [&](const auto& one) { return t.jobs->at(one.first).ended.has_value(); });
+  std::erase_if(left_, [&](const auto& one) {
+    const auto* row = ledger::find(t.jobs, one.first);
+    return !row || row->ended;
+  });
 }
 
 job_queue_actor::behavior_type job_queue_behavior(

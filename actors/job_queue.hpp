@@ -33,7 +33,15 @@ public:
   void pass();
 
 private:
+  /// An end that somebody asked for and that is not on record yet.
+  struct ending {
+    wind_up_job what;
+    steady_time again; ///< When DISPATCHER is told again: its proposal may have been refused.
+    std::vector<promise> askers;
+  };
+
   void plan();
+  void end(const job_id& id, jobs::event what, const std::string& why);
   void answer_wishes();
 
   job_queue_actor::pointer self_;
@@ -44,7 +52,7 @@ private:
   std::map<job_id, std::string> why_;
   jobs::usage used_;
   std::map<job_id, std::uint32_t> left_;
-  std::multimap<job_id, promise> wishes_; ///< Whose end is not on record yet.
+  std::map<job_id, ending> endings_;
 };
 
 job_queue_actor::behavior_type job_queue_behavior(

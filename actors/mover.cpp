@@ -22,7 +22,6 @@ void mover_state::begin(mover_options options) {
 }
 
 // -- what people ask for
-// -----------------------------------------------------------------------------------------
 
 void mover_state::promote(const assay::promote& what, promise answer) {
   if (!tables_.tables) {
@@ -59,8 +58,11 @@ void mover_state::reverse(const assay::reverse& what, promise answer) {
   }
   if (moves::is_open(row->state)) {
     wishes_[what.move] = moves::wish::abort;
-    wishers_[what.move] = {what.author, what.reason};
-    answer.deliver(move_answer{what.move});
+    auto& wisher =
+      wishers_.try_emplace(
+                what.move, mover_state::wisher{what.author, what.reason, {}}
+      ).first->second;
+    wisher.askers.push_back(std::move(answer));
     drive();
     return;
   }
@@ -78,6 +80,15 @@ void mover_state::reverse(const assay::reverse& what, promise answer) {
     return;
   }
   start(*plan, what.author, what.reason, answer);
+}
+
+/// What turns a move back is on record: no crash undoes it.
+void mover_state::answer_wishers(const move_id& id) {
+  auto found = wishers_.find(id);
+  if (found == wishers_.end())
+    return;
+  for (auto& asker : std::exchange(found->second.askers, {}))
+    asker.deliver(move_answer{id});
 }
 
 void mover_state::start(
@@ -99,7 +110,6 @@ void mover_state::start(
 }
 
 // -- what changes
-// ------------------------------------------------------------------------------------------------
 
 void mover_state::learn(const tables_changed& what) {
   tables_ = what;
@@ -111,7 +121,18 @@ void mover_state::learn(const tables_changed& what) {
   proposing_.clear();
   std::erase_if(wishes_, [&](const auto& one) {
     const auto* row = ledger::find(tables_.tables->moves, one.first);
-    return !row || !moves::is_open(row->state);
+    if (row && moves::is_open(row->state))
+      return false;
+    // Whoever came too late reverses what was committed meanwhile; else nothing is left to undo.
+    if (row && row->state == moves::state::committed)
+      for (auto& asker : std::exchange(wishers_.at(one.first).askers, {}))
+        asker.deliver(move_answer{unexpected{problem{
+          problem_kind::refused,
+          "move '" + one.first.value + "' was committed meanwhile",
+          {},
+          "reverse it again: assay reverse " + one.first.value}}});
+    answer_wishers(one.first);
+    return true;
   });
   std::erase_if(wishers_, [&](const auto& one) { return !wishes_.contains(one.first); });
   ask_routes();
@@ -147,7 +168,6 @@ void mover_state::ask_routes() {
 }
 
 // -- carrying on
-// -------------------------------------------------------------------------------------------------
 
 void mover_state::drive() {
   if (!tables_.tables)
@@ -170,13 +190,16 @@ void mover_state::drive(const ledger::move_row& row) {
   proposing_.insert(id);
   // What a person asked for is recorded in the person's name.
   auto wisher = wishers_.find(id);
-  auto is_wish = due->what == moves::event::abort && wisher != wishers_.end();
+  auto is_wish = (due->what == moves::event::abort || due->what == moves::event::cancel)
+                 && wisher != wishers_.end();
   record(
     ledger::record_of(*tables_.tables, row, *due, world),
-    is_wish ? wisher->second.first : itself,
-    is_wish ? wisher->second.second : due->why,
+    is_wish ? wisher->second.who : itself,
+    is_wish ? wisher->second.why : due->why,
     false,
-    [this, id](const std::optional<problem>& why) {
+    [this, id, is_wish](const std::optional<problem>& why) {
+      if (!why && is_wish)
+        answer_wishers(id);
       if (!why)
         return;
       proposing_.erase(id);

@@ -34,9 +34,17 @@ public:
   void pass();
 
 private:
+  /// Who asked for the end of an open move first, and all who wait for it to be on record.
+  struct wisher {
+    ledger::author who;
+    std::string why;
+    std::vector<promise> askers;
+  };
+
   void start(
     const moves::plan& plan, const ledger::author& author, const std::string& reason, promise answer
   );
+  void answer_wishers(const move_id& id);
   void ask_routes();
   void drive();
   void drive(const ledger::move_row& row);
@@ -55,7 +63,7 @@ private:
   std::map<pool_id, std::shared_ptr<const pool::pool_view>> views_;
   std::map<model_id, std::uint64_t> acknowledged_;
   std::map<move_id, moves::wish> wishes_;
-  std::map<move_id, std::pair<ledger::author, std::string>> wishers_; ///< Who, and why.
+  std::map<move_id, wisher> wishers_;
   std::set<move_id> proposing_; ///< One proposal at a time for each move.
   bool proposing_due_ = false;
   std::size_t due_turn_ = 0;

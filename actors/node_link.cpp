@@ -64,7 +64,6 @@ command_of(const ledger::tables& t, const pool::start_replica& s) {
 } // namespace
 
 // -- what the agent says
-// ---------------------------------------------------------------------------------------
 
 void node_link_state::hear(agent_said& what) {
   if (what.session < options_.session)
@@ -201,7 +200,6 @@ void node_link_state::tell_lost(const pool_id& id, pool::host_loss how) {
 }
 
 // -- what pools and the ledger say
-// -------------------------------------------------------------------------------
 
 void node_link_state::start(const pool::start_replica& what) {
   if (!tables_.tables)
@@ -314,7 +312,6 @@ void node_link_state::stop_stray(const fabric::replica_report& report) const {
 }
 
 // -- pieces
-// ------------------------------------------------------------------------------------------------------
 
 std::vector<pool_id> node_link_state::my_pools() const {
   if (!tables_.tables)
@@ -377,7 +374,7 @@ void node_link_state::record(ledger::payload what, const std::string& why, ledge
     {"observed", why},
     believed
   );
-  // The payload alone: ids and times differ each time, the fact does not.
+  // All but the record's id: it differs each time, the fact does not.
   auto fact = proposal;
   fact.record_id = {};
   auto key = sha256(wire::encode(fact));

@@ -38,7 +38,6 @@ void supervisor_state::watch(const Handle& who, std::string called) {
 }
 
 // -- pools
-// -------------------------------------------------------------------------------------------------------
 
 void supervisor_state::learn(const tables_changed& what) {
   tables_ = what;
@@ -88,7 +87,6 @@ void supervisor_state::introduce_pools() {
 }
 
 // -- agents
-// ------------------------------------------------------------------------------------------------------
 
 void supervisor_state::meet(const agent_up& what) {
   log::info("agent_up", {{"host", what.host.value}, {"version", what.hello.agent_version}});

@@ -109,7 +109,6 @@ struct node::whole {
 };
 
 // -- starting
-// ----------------------------------------------------------------------------------------------------
 
 result<void, problem> node::whole::open_ledger() {
   auto opened = store::data_directory::open(how.data);
@@ -438,7 +437,6 @@ void node::whole::fill_parts() {
 }
 
 // -- stopping
-// ----------------------------------------------------------------------------------------------------
 
 /// From the outside in: nobody is answered by something that is gone already.
 void node::whole::stop() {

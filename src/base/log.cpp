@@ -4,14 +4,21 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace assay::log {
 
 namespace {
 
+/// Among them is what steers a terminal.
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 bool needs_quotes(std::string_view value) {
-  return value.empty() || value.find_first_of(" \"=\n\r\t\\") != std::string_view::npos;
+  return value.empty() || value.find_first_of(" \"=\\") != std::string_view::npos
+         || std::ranges::any_of(value, is_control);
 }
 
 void append_quoted(std::string& line, std::string_view value) {
@@ -20,7 +27,7 @@ void append_quoted(std::string& line, std::string_view value) {
     if (c == '"' || c == '\\')
       line += '\\';
     // A log line stays one line whatever a peer put into its name.
-    line += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    line += is_control(c) ? ' ' : c;
   }
   line += '"';
 }

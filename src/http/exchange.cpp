@@ -120,7 +120,7 @@ task<bool> exchange::answer_models(const door_choice& choice) {
     bool stays = co_await refuse();
     co_return stays;
   }
-  body_taken_ = head().framing == body_framing::none;
+  body_taken_ = head().framing != body_framing::chunked && head().content_length == 0;
   auto stays = keeps();
   auto text = write_document(json, {request_id_, stays, head().minor, {}});
   reported_ = true; // Looking at the list is no traffic of any model.

@@ -154,7 +154,7 @@ task<attempt_end> exchange::send_request() {
   if (!p.empty())
     upstream_head_ = std::move(lane_.head); // Its bytes stay where they are.
   while (!sent.failed && !p.empty()) {
-    client_.enter(wait::first_byte, now() + lane_.options().limits.write_stall);
+    client_.enter(wait::first_byte, std::min(until_, now() + lane_.options().limits.write_stall));
     co_await link_->writable();
     if (client_.gone())
       co_return attempt_end::lost;

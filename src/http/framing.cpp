@@ -151,11 +151,11 @@ reading head_lines::next_line(std::string_view bytes, std::string_view& line) {
   if (end == bytes.npos) {
     searched_ = static_cast<std::uint32_t>(bytes.size());
     if (bytes.size() >= limits::head_bytes)
-      return fail(failure::head_too_large, "the request head is longer than 65536 bytes");
+      return fail(failure::head_too_large, "the head is longer than 65536 bytes");
     return reading::incomplete;
   }
   if (end >= limits::head_bytes)
-    return fail(failure::head_too_large, "the request head is longer than 65536 bytes");
+    return fail(failure::head_too_large, "the head is longer than 65536 bytes");
   if (end == at_ || bytes[end - 1] != '\r')
     return fail(failure::bad_framing, "a head line ends in LF without CR; lines end in CR LF");
   line = bytes.substr(at_, end - 1 - at_);

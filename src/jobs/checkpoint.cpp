@@ -62,14 +62,15 @@ bool collected::has(std::uint32_t item) const {
 
 std::optional<collected::cut_blob> collected::cut(steady_time now) {
   const auto head = head_end_ - stored_.next_item;
-  const bool due = refused_ || head >= limits::checkpoint_items
-                   || head_bytes_ >= limits::checkpoint_bytes || head_end_ == items_
-                   || now - last_ >= limits::checkpoint_every;
+  if (refused_)
+    return now >= retry_at_ ? cut_now(now) : std::nullopt;
+  const bool due = head >= limits::checkpoint_items || head_bytes_ >= limits::checkpoint_bytes
+                   || head_end_ == items_ || now - last_ >= limits::checkpoint_every;
   return due ? cut_now(now) : std::nullopt;
 }
 
-std::optional<collected::cut_blob> collected::cut_now(steady_time) {
-  if (on_its_way_ || head_end_ == stored_.next_item)
+std::optional<collected::cut_blob> collected::cut_now(steady_time now) {
+  if (on_its_way_ || head_end_ == stored_.next_item || (refused_ && now < retry_at_))
     return std::nullopt;
   // A checkpoint that seemed refused may have been taken: only the very same one is harmless then.
   const auto end = refused_ ? refused_->end : head_end_;
@@ -106,8 +107,9 @@ void collected::kept(steady_time now) {
   last_ = now;
 }
 
-void collected::not_kept() {
+void collected::not_kept(steady_time now) {
   check(on_its_way_.has_value(), "no checkpoint is on its way");
+  retry_at_ = now + limits::full_disk_retry;
   refused_ = on_its_way_;
   on_its_way_.reset();
 }

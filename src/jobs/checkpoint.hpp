@@ -70,8 +70,9 @@ public:
 
   /// The entry of the checkpoint on its way is applied.
   void kept(steady_time now);
-  /// It was not: the same checkpoint will be cut again.
-  void not_kept();
+  /// It was not: the same checkpoint will be cut again, after a pause, for each try reads, copies
+  /// and hashes all of it.
+  void not_kept(steady_time now);
 
   bool complete() const;                        ///< Every item is in a stored checkpoint.
   bool may_run_ahead(std::uint32_t item) const; ///< The limits on waiting answers allow it.
@@ -94,7 +95,8 @@ private:
   std::uint64_t head_bytes_ = 0;    ///< Of the contiguous head.
   std::uint64_t waiting_bytes_ = 0; ///< Of all lines.
   std::optional<checkpoint> on_its_way_;
-  std::optional<checkpoint> refused_; ///< To be cut again, the very same.
+  std::optional<checkpoint> refused_; ///< To be cut again, the very same,
+  steady_time retry_at_;              ///< and not before this.
   steady_time last_;
 };
 

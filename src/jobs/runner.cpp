@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace assay::jobs {
 
@@ -113,9 +114,9 @@ effects runner::kept(std::uint32_t checkpoint_number, steady_time now) {
   return go_on(now);
 }
 
-effects runner::not_kept(std::uint32_t checkpoint_number, steady_time) {
+effects runner::not_kept(std::uint32_t checkpoint_number, steady_time now) {
   if (lines_.is_on_its_way() && checkpoint_number == lines_.stored().checkpoints)
-    lines_.not_kept(); // Again at the next tick: a full disk is not asked in a loop.
+    lines_.not_kept(now);
   return {};
 }
 
@@ -153,8 +154,8 @@ void runner::ask_more(effects& out, steady_time now) {
   // not asked for ever more items.
   while (asked_.size() < window_) {
     const auto due =
-      std::min_element(delayed_.begin(), delayed_.end(), [](const auto& a, const auto& b) {
-        return a.item < b.item;
+      std::min_element(delayed_.begin(), delayed_.end(), [now](const auto& a, const auto& b) {
+        return std::tuple{a.not_before > now, a.item} < std::tuple{b.not_before > now, b.item};
       });
     if (due != delayed_.end() && due->not_before <= now) {
       const auto again = *due;
@@ -217,11 +218,9 @@ void runner::add_error(std::uint32_t item, std::string_view code, const std::str
 void runner::close_gaps() {
   asked_.clear();
   const auto end = lines_.finished_below();
-  for (auto item = lines_.head_end(); item < end; ++item) {
-    const auto bad = index_->faults.find(item);
-    if (!lines_.has(item) && bad == index_->faults.end())
+  for (auto item = lines_.head_end(); item < end; ++item)
+    if (!lines_.has(item))
       add_error(item, name(*winding_up_), "the job ended before this item was done: " + why_);
-  }
 }
 
 void runner::keep(effects& out, steady_time now) {

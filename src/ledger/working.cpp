@@ -1,5 +1,6 @@
 #include "src/ledger/working.hpp"
 
+#include "src/base/limits.hpp"
 #include "src/ledger/status.hpp"
 
 #include <algorithm>
@@ -31,6 +32,7 @@ jobs::spec spec_of(const job_row& row) {
     .priority = priority_of(row.job.priority),
     .input = row.job.input,
     .submitted_at = row.submitted_at,
+    .expires_at = {row.submitted_at.value + std::chrono::milliseconds{limits::job_life}.count()},
   };
 }
 
@@ -76,6 +78,20 @@ std::vector<jobs::waiting_job> waiting_jobs(const tables& t) {
     });
   }
   return waiting;
+}
+
+std::vector<job_id> overdue_jobs(const tables& t, wall_ms now) {
+  std::vector<job_id> overdue;
+  for (const auto& [id, row] : *t.jobs)
+    if (!row.ended && now >= spec_of(row).expires_at)
+      overdue.push_back(id);
+  return overdue;
+}
+
+jobs::state state_of(job_end end) {
+  return end == job_end::finished ? jobs::state::finished
+         : end == job_end::failed ? jobs::state::failed
+                                  : jobs::state::cancelled;
 }
 
 job_ended

@@ -23,6 +23,11 @@ job_checkpoint entry_of(const job_id& job, const jobs::checkpoint& c, const dige
 /// Jobs that have not ended, for `jobs::order`.
 std::vector<jobs::waiting_job> waiting_jobs(const tables& t);
 
+/// Open jobs whose time is over.
+std::vector<job_id> overdue_jobs(const tables& t, wall_ms now);
+
+jobs::state state_of(job_end end);
+
 /// How the job ended, and what it left.
 job_ended
 end_of(const job_id& job, jobs::event what, const std::string& why, const jobs::progress& done);

@@ -173,6 +173,24 @@ TEST_CASE("a wish about an open job reaches DISPATCHER; about no job or an ended
   CHECK(is_acknowledged);
 }
 
+TEST_CASE("an end that is not on record is asked for again, and the job is not given meanwhile") {
+  scene s;
+  s.view();
+  s.submit(early);
+  s.stage.self->request(s.queue, caf::infinite, job_wish{early, jobs::event::cancel, "enough"});
+  s.stage.settle();
+  const auto given = s.windows(early).size();
+  s.stage.pass(limits::proposal_patience);
+  s.stage.pass(limits::job_queue_tick);
+  const auto asked = s.at_dispatcher->of<wind_up_job>();
+  REQUIRE(asked.size() == 2);
+  CHECK(asked[1].why == "enough");
+  CHECK(s.windows(early).size() == given);
+  s.end(early);
+  s.stage.pass(limits::proposal_patience);
+  CHECK(s.at_dispatcher->of<wind_up_job>().size() == 2);
+}
+
 TEST_CASE("a JOB QUEUE whose DISPATCHER ends by itself ends with it") {
   scene s;
   s.stage.self->monitor(s.queue);

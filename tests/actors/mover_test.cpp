@@ -128,6 +128,30 @@ TEST_CASE("reverse aborts a move that is open") {
   CHECK(s.state_of(*answer.what) != moves::state::committed);
 }
 
+TEST_CASE("the end of an open move is acknowledged once it is on record, in the asker's name") {
+  scene s;
+  auto answer = s.promote(impl_a);
+  REQUIRE(answer.what);
+  s.pass();
+  s.ledger.is_held = true;
+  auto end = s.stage.self->request(
+    s.mover, caf::infinite, assay::reverse{*answer.what, operator_of_it, "enough"}
+  );
+  s.stage.settle();
+  CHECK(s.stage.self->mailbox().empty()); // Nothing is acknowledged that a crash could undo.
+  s.ledger.is_held = false;
+  s.ledger.release();
+  s.pass();
+  auto is_acknowledged = false;
+  end.receive(
+    [&](const move_answer& done) { is_acknowledged = done.what.has_value(); },
+    [](const caf::error&) {}
+  );
+  CHECK(is_acknowledged);
+  CHECK(s.state_of(*answer.what) == moves::state::cancelled);
+  CHECK(s.ledger.taken.back().author.who == operator_of_it.who);
+}
+
 TEST_CASE("reverse undoes a move that is committed, once") {
   scene s;
   s.ready();

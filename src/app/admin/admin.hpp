@@ -66,7 +66,6 @@ answer job_errors(const call& c);    // jobs.cpp
 answer cancel_job(const call& c);    // jobs.cpp
 
 // -- shared (dispatch.cpp)
-// --------------------------------------------------------------------------
 
 /// The text at `key`, or a problem that names the key. `required` false: empty when it is not
 /// there.

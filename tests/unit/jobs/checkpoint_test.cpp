@@ -64,8 +64,10 @@ TEST_CASE("a checkpoint that seemed refused is cut again, the very same") {
   auto c = with(10, {0, 1});
   const auto first = c.cut_now(dawn);
   c.add(2, text(2), true);
-  c.not_kept();
-  const auto again = c.cut(dawn);
+  c.not_kept(dawn);
+  CHECK_FALSE(c.cut(dawn + limits::full_disk_retry - std::chrono::milliseconds{1}));
+  CHECK_FALSE(c.cut_now(dawn));
+  const auto again = c.cut(dawn + limits::full_disk_retry);
   REQUIRE(again);
   CHECK(again->entry == first->entry);
   CHECK(again->bytes == first->bytes);

@@ -157,15 +157,57 @@ TEST_CASE("a job that is cancelled before anything was asked ends at once") {
   CHECK(r.allow(5, dawn).empty());
 }
 
-TEST_CASE("a checkpoint that could not be kept is offered again at the next tick") {
-  auto r = start(input_of(1));
-  const auto ask = all_of<ask_item>(r.allow(1, dawn)).at(0);
-  const auto first = all_of<keep_checkpoint>(r.answered(good(ask), dawn)).at(0);
+TEST_CASE("a checkpoint that could not be kept is offered again after a pause, whatever comes") {
+  auto r = start(input_of(limits::checkpoint_items + 1));
+  std::vector<ask_item> asks;
+  std::vector<keep_checkpoint> keeps;
+  auto note = [&](const effects& all) {
+    for (auto& one : all_of<ask_item>(all))
+      asks.push_back(one);
+    for (auto& one : all_of<keep_checkpoint>(all))
+      keeps.push_back(one);
+  };
+  note(r.allow(1, dawn));
+  for (std::size_t i = 0; keeps.empty(); ++i)
+    note(r.answered(good(asks.at(i)), dawn));
+  const auto first = keeps.at(0);
   CHECK(r.not_kept(0, dawn).empty());
-  const auto again = all_of<keep_checkpoint>(r.tick(dawn)).at(0);
+  const auto pause = limits::full_disk_retry;
+  keeps.clear();
+  note(r.answered(good(asks.back()), dawn));
+  note(r.tick(dawn + pause - 1ms));
+  CHECK(keeps.empty());
+  note(r.tick(dawn + pause));
+  const auto again = keeps.at(0);
   CHECK(again.entry == first.entry);
   CHECK(r.kept(7, dawn).empty());
-  CHECK(all_of<end_job>(r.kept(0, dawn)).size() == 1);
+  keeps.clear();
+  note(r.kept(0, dawn + pause));
+  CHECK(keeps.at(0).entry.first == first.entry.end);
+  CHECK(all_of<end_job>(r.kept(1, dawn + pause)).size() == 1);
+}
+
+TEST_CASE("an item that is due is not held up by an earlier one that is not") {
+  auto r = start(input_of(2));
+  const auto first = all_of<ask_item>(r.allow(1, dawn)).at(0);
+  auto busy = [](const ask_item& ask) {
+    return item_answer{ask.item, ask.attempt, 503, "r", "{}"};
+  };
+  auto late = dawn;
+  // The first item waits ever longer; the second one was refused once, just now.
+  auto asks = all_of<ask_item>(r.answered(busy(first), late));
+  for (int tries = 0; tries < 6; ++tries) {
+    late += 30s;
+    asks = all_of<ask_item>(r.tick(late));
+    REQUIRE(asks.at(0).item == 0);
+    CHECK(r.answered(busy(asks.at(0)), late).empty());
+  }
+  const auto second = all_of<ask_item>(r.allow(2, late)).at(0);
+  REQUIRE(second.item == 1);
+  CHECK(r.answered(busy(second), late).empty());
+  const auto next = all_of<ask_item>(r.tick(late + 250ms));
+  REQUIRE(next.size() == 1);
+  CHECK(next[0].item == 1);
 }
 
 TEST_CASE("checkpoints of another input are refused") {

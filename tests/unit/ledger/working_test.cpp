@@ -61,6 +61,16 @@ TEST_CASE("a job waits with what is left of it until it ends") {
   CHECK(waiting_jobs(w.t).empty());
 }
 
+TEST_CASE("a job's time is over a day after it was submitted, and not before") {
+  auto w = with_job();
+  const auto over = spec_of(w.t.jobs->at(job)).expires_at;
+  CHECK(over.value - w.t.jobs->at(job).submitted_at.value == 86'400'000);
+  CHECK(overdue_jobs(w.t, {over.value - 1}).empty());
+  CHECK(overdue_jobs(w.t, over) == std::vector{job});
+  w.must(end_of(job, jobs::event::expire, "its time is over", {}));
+  CHECK(overdue_jobs(w.t, over).empty());
+}
+
 TEST_CASE("the end of a job counts what failed beside what was good") {
   jobs::progress done{.checkpoints = 2, .next_item = 10, .good = 7, .output_bytes = 0};
   auto end = end_of(job, jobs::event::finish, "", done);
