@@ -112,6 +112,14 @@ public:
     lines_.wait_until(is_so);
   }
 
+  void inspect_pages(std::function<bool(state_page&)> by) { lines_.inspect_pages(std::move(by)); }
+
+  /// Waits until what this member has applied is on its disk.
+  void wait_for_disk(std::uint64_t id) {
+    const auto applied = engine(id).status().applied_index;
+    wait_until([&] { return engine(id).status().durable_index >= applied; });
+  }
+
   /// Waits until somebody who can be reached leads.
   std::uint64_t leader() {
     std::uint64_t out = 0;
