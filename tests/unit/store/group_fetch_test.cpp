@@ -55,8 +55,10 @@ TEST_CASE("a member that missed more than the log holds takes over a state and g
   all.start(3);
   check_equal(all, newest);
   CHECK(pages > 0);
-  CHECK(all.engine(3).status().first_index > 1);
-  CHECK_FALSE(all.engine(3).status().is_fetching);
+  all.wait_until([&] { // The state is shown before the log writer has replaced the log.
+    const auto now = all.engine(3).status();
+    return now.first_index > 1 && !now.is_fetching;
+  });
 
   all.stop(3);
   all.start(3); // From the log that the mark replaced and the state that came in.
