@@ -65,6 +65,15 @@ void applier::push(committed what) {
   more_.notify_one();
 }
 
+void applier::push(incoming_page what, page_stored done) {
+  {
+    std::lock_guard hold{mutex_};
+    check(!arrived_, "one page is under way at a time");
+    arrived_ = arrival{std::move(what), std::move(done)};
+  }
+  more_.notify_one();
+}
+
 void applier::stop() {
   if (!thread_.joinable())
     return;
@@ -80,11 +89,13 @@ void applier::run() {
   shared_.publish();
   for (;;) {
     auto taken = take();
-    for (auto& one : taken) {
+    for (auto& one : taken.entries) {
       apply(one);
       if (!readers_.empty() || is_due(clock::now()))
         serve_readers();
     }
+    if (taken.page)
+      take_in(*std::move(taken.page));
     if (is_due(clock::now()))
       serve_readers();
     if (entries_ == 0 && shared_.is_full(commit_point::state))
@@ -96,16 +107,16 @@ void applier::run() {
   serve_readers();
 }
 
-std::deque<committed> applier::take() {
+applier::work applier::take() {
   std::unique_lock hold{mutex_};
-  auto is_ready = [this] { return is_stopping_ || !queue_.empty(); };
+  auto is_ready = [this] { return is_stopping_ || !queue_.empty() || arrived_; };
   if (shared_.is_dead() || (entries_ == 0 && !shared_.is_full(commit_point::state)))
     more_.wait(hold, is_ready);
   else if (entries_ == 0)
     more_.wait_for(hold, limits::full_disk_retry, is_ready);
   else
     more_.wait_until(hold, due_, is_ready);
-  return std::exchange(queue_, {});
+  return {std::exchange(queue_, {}), std::exchange(arrived_, {})};
 }
 
 void applier::apply(committed& what) {

@@ -8,6 +8,7 @@
 
 #include "src/store/engine_shared.hpp"
 #include "src/store/log_store.hpp"
+#include "src/store/state_fetch.hpp"
 #include "src/store/state_store.hpp"
 
 #include <deque>
@@ -23,6 +24,10 @@ struct committed {
   std::vector<ledger_engine::viewed> readers;
 };
 
+/// APPLIER thread: whether the page is in the state environment, and with its last one the state
+/// in force.
+using page_stored = std::function<void(bool is_stored)>;
+
 class applier {
 public:
   applier(engine_shared& shared, state_store& state, const log_store& log, state_machine& machine);
@@ -31,18 +36,33 @@ public:
   /// `applied` is what the state environment holds.
   void start(const state_store::mark& applied);
   void push(committed what);
+  /// A page of another member's state. Behind everything pushed before, and nothing else is pushed
+  /// until its `done` was called for the last one.
+  void push(incoming_page what, page_stored done);
   /// Applies what was pushed, commits, and ends the thread.
   void stop();
 
 private:
   using time_point = std::chrono::steady_clock::time_point;
 
+  struct arrival {
+    incoming_page page;
+    page_stored done;
+  };
+  struct work {
+    std::deque<committed> entries;
+    std::optional<arrival> page;
+  };
+
   void run();
-  std::deque<committed> take();
+  work take();
   void apply(committed& what);
   void apply_entry(committed& what);
   void abandon(committed& what);
   void answer_askers(committed& what, applied& done);
+  void take_in(arrival what);
+  std::optional<write_failure> store_incoming(const incoming_page& what);
+  void adopt(const incoming_page::moment& end);
   void keep(std::vector<row_change> rows);
   void serve_readers();
   bool is_due(time_point now) const;
@@ -59,6 +79,7 @@ private:
   std::mutex mutex_;
   std::condition_variable more_;
   std::deque<committed> queue_;
+  std::optional<arrival> arrived_;
   bool is_stopping_ = false;
 
   // Only the thread itself touches what follows.

@@ -58,6 +58,7 @@ public:
     std::uint64_t term = 0, commit = 0, first = 0, last = 0, leader = 0;
     bool is_leader = false;
     bool is_settled = false;
+    bool is_fetching = false;
     std::string clock_text;
     std::string_view promotion_problem; ///< A literal of the participant's.
     consensus::configuration members;

@@ -213,15 +213,25 @@ result<void, problem> environment::read(const std::function<int(MDB_txn*)>& look
   }
   if (code == 0)
     return {};
+  return unexpected{read_problem(code)};
+}
+
+problem environment::read_problem(int code) const {
   auto what = std::string{"reading the store failed: "} + mdb_strerror(code);
   if (code == MDB_READERS_FULL)
-    return unexpected{problem{
-      problem_kind::unavailable, what, folder_.string(), "too many reads at once; try again"}};
-  return unexpected{problem{
+    return {problem_kind::unavailable, what, folder_.string(), "too many reads at once; try again"};
+  return {
     problem_kind::unavailable,
     what,
     folder_.string(),
-    "the disk or the file may be damaged; compare with a backup"}};
+    "the disk or the file may be damaged; compare with a backup"};
+}
+
+result<std::unique_ptr<environment::moment>, problem> environment::hold() const {
+  MDB_txn* txn = nullptr;
+  if (int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn); code != 0)
+    return unexpected{read_problem(code)};
+  return std::make_unique<moment>(txn);
 }
 
 std::uint64_t environment::used_bytes() const {

@@ -67,6 +67,21 @@ public:
   /// Runs `look` in a read transaction that ends with it. Any thread.
   result<void, problem> read(const std::function<int(MDB_txn*)>& look) const;
 
+  /// A read transaction that stays open: it shows one moment, and pins the pages of that moment.
+  /// One thread at a time.
+  class moment {
+  public:
+    explicit moment(MDB_txn* txn) : txn_{txn} {}
+    ~moment() { mdb_txn_abort(txn_); }
+    moment(const moment&) = delete;
+    moment& operator=(const moment&) = delete;
+    MDB_txn* txn() const { return txn_; }
+
+  private:
+    MDB_txn* txn_;
+  };
+  result<std::unique_ptr<moment>, problem> hold() const;
+
   std::uint32_t map_percent() const;
   std::uint64_t oldest_reader_lag() const;
 
@@ -79,6 +94,7 @@ private:
   result<void, problem> check_length() const;
   int commit(const std::function<int(MDB_txn*)>& fill);
   write_failure failure(int code, std::uint64_t bytes) const;
+  problem read_problem(int code) const;
   std::uint64_t used_bytes() const;
 
   std::filesystem::path folder_;

@@ -5,6 +5,7 @@
 #include "src/consensus/configuration.hpp"
 #include "src/store/applier.hpp"
 #include "src/store/log_writer.hpp"
+#include "src/store/state_desk.hpp"
 
 namespace assay::store {
 
@@ -70,7 +71,9 @@ std::optional<problem> judge(
   if (log.disk_id != state.disk_id)
     return mismatch_problem(directory, "they carry different disk ids");
   const auto last = log.first_index + log.entries.size() - 1;
-  if (state.index > last)
+  // A crash between the two of a take-over leaves a state that is ahead of its log: see
+  // docs/decisions/0011.
+  if (state.index > last && state.index != state.fetched)
     return mismatch_problem(
       directory,
       "the state is at entry " + std::to_string(state.index) + ", the log ends at "
@@ -157,6 +160,8 @@ struct ledger_engine::parts {
       machine{std::move(machine)}, applying{shared, *state, *log, *this->machine},
       writing{shared, *log, *this->machine, applying, std::move(member)} {
     shared.on_awaited([this] { writing.nudge(); });
+    if (shared.options().peers != nullptr)
+      desk.emplace(*state, *shared.options().peers);
     if (!shared.options().fault)
       return;
     log->disk().inject([this] { return shared.options().fault(commit_point::log); });
@@ -169,6 +174,7 @@ struct ledger_engine::parts {
   std::unique_ptr<state_machine> machine;
   applier applying;
   log_writer writing;
+  std::optional<state_desk> desk;
 };
 
 // -- first state --------------------------------------------------------------------------------
@@ -250,6 +256,7 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
 ledger_engine::ledger_engine(std::unique_ptr<parts> all) : parts_{std::move(all)} {}
 
 ledger_engine::~ledger_engine() {
+  parts_->desk.reset();
   parts_->writing.stop();
   parts_->applying.stop();
 }
@@ -280,6 +287,15 @@ void ledger_engine::read_barrier(viewed done) {
 }
 
 void ledger_engine::receive(consensus::message what) {
+  parts_->writing.receive(std::move(what));
+}
+
+void ledger_engine::receive(state_request what) {
+  if (parts_->desk)
+    parts_->desk->ask(std::move(what));
+}
+
+void ledger_engine::receive(state_page what) {
   parts_->writing.receive(std::move(what));
 }
 
@@ -315,6 +331,7 @@ engine_status ledger_engine::status() const {
   out.waiting = shared.waiting();
   out.is_leader = log.is_leader;
   out.leader_id = log.leader;
+  out.is_fetching = log.is_fetching;
   if (const auto* self = consensus::find_member(log.members, out.server_id))
     out.role = self->role;
   out.members = std::move(log.members);

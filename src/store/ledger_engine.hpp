@@ -1,7 +1,7 @@
 #pragma once
 // The ledger's engine: proposals in, receipts and immutable views out, everything durable between.
 //
-//   propose -> waiting -> LOG WRITER: seal the batch, raft_step, one synced log transaction
+//   propose -> waiting -> LOG WRITER: seal the batch, participant, one synced log transaction
 //                             | committed entries
 //                         APPLIER: machine.apply -> answers; rows + applied index -> one
 //                         transaction
@@ -14,7 +14,8 @@
 // Any other error of a commit ends the process: after a failed fsync the next one falsely succeeds,
 // so nothing is retried.
 //
-// The engine owns its two threads and no CAF. It never stamps two batches with the same time, never
+// The engine owns its two threads and no CAF; with peers a third one reads our state for members
+// that are too far behind. It never stamps two batches with the same time, never
 // reports a write to raft that did not reach the disk, and never drops log entries that the state
 // on disk does not contain.
 
@@ -84,6 +85,7 @@ struct engine_status {
   /// On the leader: the newest change is committed, and whoever got a vote by it has stored it.
   bool is_membership_settled = false;
   std::string promotion_problem; ///< Why the last promotion came to nothing; empty when it did not.
+  bool is_fetching = false;      ///< Too far behind for the log: another member's state comes in.
   bool is_disk_full = false;
   bool is_clock_trusted = true;
   std::string clock_text; ///< What jumped and what to do; empty while trusted.
@@ -133,6 +135,8 @@ public:
   /// From a peer, whose key showed that it is coordinator `what.from`. Any thread; never waits, and
   /// drops what it has no room for.
   void receive(consensus::message what);
+  void receive(state_request what);
+  void receive(state_page what);
 
   /// One change of the group at a time, on the leader. `done` is called once, on an engine thread:
   /// the change is taken (`status` tells when it is settled, or why a promotion came to nothing),

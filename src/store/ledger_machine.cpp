@@ -2,6 +2,7 @@
 
 #include "src/base/check.hpp"
 #include "src/base/overloaded.hpp"
+#include "src/store/ledger_audit.hpp"
 #include "src/wire/record_codec.hpp"
 #include "src/wire/row_codec.hpp"
 
@@ -188,6 +189,16 @@ applied ledger_machine::apply(
 
 std::vector<row_change> ledger_machine::skip(std::uint64_t index, std::uint64_t term) {
   return rows_of(ledger::apply_nothing(tables_, index, term).rows);
+}
+
+void ledger_machine::clear() {
+  tables_ = {};
+  std::lock_guard hold{mutex_};
+  cluster_.reset();
+}
+
+std::unique_ptr<state_audit> ledger_machine::begin_audit() const {
+  return std::make_unique<ledger_audit>();
 }
 
 standing ledger_machine::stands() const {

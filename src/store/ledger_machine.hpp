@@ -34,6 +34,8 @@ public:
     std::string_view batch, std::uint64_t index, std::uint64_t term, const row_lookup& known
   ) override;
   std::vector<row_change> skip(std::uint64_t index, std::uint64_t term) override;
+  void clear() override;
+  std::unique_ptr<state_audit> begin_audit() const override;
   standing stands() const override;
   std::shared_ptr<const void> share() override;
 

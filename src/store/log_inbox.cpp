@@ -8,6 +8,7 @@ namespace {
 
 /// Of messages that wait while a batch is being synced. A slow disk must not fill the memory.
 constexpr std::size_t messages_bytes_max = 64 << 20;
+constexpr std::size_t pages_max = 4; ///< One is asked for at a time; others are late.
 
 std::size_t size_of(const consensus::message& what) {
   std::size_t bytes = 256;
@@ -55,6 +56,24 @@ void log_inbox::put(consensus::message what) {
   more_.notify_one();
 }
 
+void log_inbox::put(state_page what) {
+  {
+    std::lock_guard hold{mutex_};
+    if (is_closed_ || pages_.size() >= pages_max)
+      return;
+    pages_.push_back(std::move(what));
+  }
+  more_.notify_one();
+}
+
+void log_inbox::put(page_fate what) {
+  {
+    std::lock_guard hold{mutex_};
+    fates_.push_back(what);
+  }
+  more_.notify_one();
+}
+
 void log_inbox::accept_clock() {
   {
     std::lock_guard hold{mutex_};
@@ -77,8 +96,9 @@ log_inbox::contents log_inbox::take(
   contents out;
   std::unique_lock hold{mutex_};
   more_.wait_until(hold, until, [&] {
-    return is_closed_ || is_clock_accepted_ || is_nudged_ || !messages_.empty() || !readers_.empty()
-           || !orders_.empty() || (!proposals_.empty() && !is_settling());
+    return is_closed_ || is_clock_accepted_ || is_nudged_ || !messages_.empty() || !pages_.empty()
+           || !fates_.empty() || !readers_.empty() || !orders_.empty()
+           || (!proposals_.empty() && !is_settling());
   });
   is_nudged_ = false;
   if (is_closed_)
@@ -86,6 +106,8 @@ log_inbox::contents log_inbox::take(
   out.is_clock_accepted = std::exchange(is_clock_accepted_, false);
   out.messages = std::exchange(messages_, {});
   messages_bytes_ = 0;
+  out.pages = std::exchange(pages_, {});
+  out.fates = std::exchange(fates_, {});
   out.readers = std::exchange(readers_, {});
   out.orders = std::exchange(orders_, {});
   if (!proposals_.empty() && !is_settling())

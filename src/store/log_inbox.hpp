@@ -30,10 +30,18 @@ struct order {
   ledger_engine::decided done;
 };
 
+/// What became of a page that the applier got.
+struct page_fate {
+  bool is_stored = false;
+  std::uint64_t adopted = 0; ///< The index of the state, with its last page.
+};
+
 class log_inbox {
 public:
   struct contents {
     std::vector<consensus::message> messages;
+    std::vector<state_page> pages;
+    std::vector<page_fate> fates;
     std::vector<waiting_proposal> proposals;
     std::vector<ledger_engine::viewed> readers;
     std::vector<order> orders;
@@ -45,6 +53,8 @@ public:
   bool put(ledger_engine::viewed& reader);
   bool put(order& one);
   void put(consensus::message what);
+  void put(state_page what);
+  void put(page_fate what);
   void accept_clock();
   void nudge();
 
@@ -68,6 +78,8 @@ private:
   std::condition_variable more_;
   std::vector<consensus::message> messages_;
   std::size_t messages_bytes_ = 0;
+  std::vector<state_page> pages_;
+  std::vector<page_fate> fates_;
   std::deque<waiting_proposal> proposals_;
   std::vector<ledger_engine::viewed> readers_;
   std::vector<order> orders_;

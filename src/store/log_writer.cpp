@@ -94,6 +94,8 @@ std::chrono::steady_clock::time_point log_writer::wake_up() const {
   auto next = std::min(at_ms(member_->wake_up_ms()), now + std::chrono::seconds{1});
   if (shared_.is_full(commit_point::log))
     next = std::min(next, now + limits::full_disk_retry);
+  if (fetch_ && fetch_->wake_up_ms() != UINT64_MAX)
+    next = std::min(next, at_ms(fetch_->wake_up_ms()));
   return next;
 }
 

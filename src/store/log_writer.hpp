@@ -34,6 +34,7 @@ public:
   void read(ledger_engine::viewed done);
   void order(store::order what);
   void receive(consensus::message what) { inbox_.put(std::move(what)); }
+  void receive(state_page what) { inbox_.put(std::move(what)); }
   void trust_clock() { inbox_.accept_clock(); }
   /// Looks again at what others have done: the applier reached what was awaited.
   void nudge() { inbox_.nudge(); }
@@ -76,6 +77,12 @@ private:
   void retry_room();
   void report();
 
+  // -- when the log cannot bring this member up to date
+  void begin_fetch(consensus::snapshot_mark mark);
+  void take_page(state_page page);
+  void page_was_stored(const page_fate& what);
+  void ask_for_state();
+
   engine_shared& shared_;
   log_store& log_;
   state_machine& machine_;
@@ -91,6 +98,9 @@ private:
   std::vector<ledger_engine::viewed> next_readers_; ///< For the barrier after the one under way.
   std::uint64_t barrier_ = 0;                       ///< Its ticket; 0: none is under way.
   engine_shared::log_standing standing_;
+  std::optional<state_fetch> fetch_;
+  std::uint64_t fetches_ = 0;
+  std::uint64_t run_ = 0;
 
   std::thread thread_;
 };

@@ -1,7 +1,9 @@
 // One round of the log writer: what came is put to the participant, and what it then wants is
 // carried out until it wants nothing more.
 
+#include "src/base/check.hpp"
 #include "src/base/limits.hpp"
+#include "src/base/log.hpp"
 #include "src/base/overloaded.hpp"
 #include "src/store/log_refusals.hpp"
 #include "src/store/log_writer.hpp"
@@ -12,6 +14,7 @@ namespace assay::store {
 using consensus::entry_kind;
 
 void log_writer::begin(log_store::contents disk, std::uint64_t applied) {
+  run_ = disk.run + 1;
   auto refused = member_->start(
     {disk.hard, disk.snapshot, disk.first_index, std::move(disk.entries)}, applied, now_ms()
   );
@@ -26,9 +29,14 @@ void log_writer::round(log_inbox::contents what) {
   watch_clock(what.is_clock_accepted);
   if (shared_.is_dead() && member_->ended().empty())
     member_->broke("the ledger stopped after a disk error");
-  member_->state_is_durable(shared_.durable());
+  for (const auto& one : what.fates)
+    page_was_stored(one);
+  if (!fetch_) // Else the state is durable when its last page is.
+    member_->state_is_durable(shared_.durable());
   retry_room();
   receive_all(std::move(what.messages));
+  for (auto& one : what.pages)
+    take_page(std::move(one));
   if (now_ms() >= member_->wake_up_ms())
     (void)member_->tick(now_ms()); // `pump` sees how it ended.
   for (auto& one : what.orders)
@@ -36,6 +44,7 @@ void log_writer::round(log_inbox::contents what) {
   submit(std::move(what.proposals));
   read_now(std::move(what.readers));
   pump();
+  ask_for_state();
   report();
 }
 
@@ -180,6 +189,8 @@ bool log_writer::carry_out(consensus::outputs what) {
       shared_.options().peers->send(std::move(one));
   for (auto& one : what.committed)
     hand_over(std::move(one));
+  if (what.fetch)
+    begin_fetch(*std::move(what.fetch));
   return what.write && write(*what.write);
 }
 
@@ -236,6 +247,47 @@ void log_writer::answer_unknown(std::uint64_t ticket) {
     reader(unexpected{why(consensus::refusal::not_leader)});
 }
 
+// -- when the log cannot bring this member up to date -------------------------------------------
+
+void log_writer::begin_fetch(consensus::snapshot_mark mark) {
+  log::info(
+    "too far behind for the log: fetching a state", {{"index", std::to_string(mark.index)}}
+  );
+  const auto first_attempt = (run_ << 32) + (++fetches_ << 16);
+  auto begin_audit = [this] { return machine_.begin_audit(); };
+  fetch_.emplace(std::move(mark), shared_.options().server_id, first_attempt, begin_audit);
+}
+
+void log_writer::ask_for_state() {
+  if (!fetch_ || shared_.options().peers == nullptr || !member_->ended().empty())
+    return;
+  if (auto what = fetch_->due(now_ms(), member_->leader()))
+    shared_.options().peers->send(*std::move(what));
+}
+
+void log_writer::take_page(state_page page) {
+  if (!fetch_)
+    return;
+  auto believed = fetch_->take(std::move(page), now_ms());
+  if (!fetch_->problem().empty())
+    log::warn("a state is not taken over", {{"why", fetch_->problem()}});
+  if (!believed)
+    return;
+  const auto end = believed->end ? believed->end->index : 0;
+  next_.push(*std::move(believed), [this, end](bool is_stored) {
+    inbox_.put(page_fate{is_stored, is_stored ? end : 0});
+  });
+}
+
+void log_writer::page_was_stored(const page_fate& what) {
+  check(fetch_.has_value(), "a page was stored that nobody fetched");
+  fetch_->stored(what.is_stored, now_ms());
+  if (what.adopted == 0)
+    return;
+  fetch_.reset();
+  member_->fetched(what.adopted);
+}
+
 void log_writer::report() {
   standing_.term = member_->term();
   standing_.commit = member_->commit_index();
@@ -243,6 +295,7 @@ void log_writer::report() {
   standing_.last = member_->last_index();
   standing_.leader = member_->leader();
   standing_.is_leader = member_->is_leader();
+  standing_.is_fetching = fetch_.has_value();
   standing_.is_settled = member_->is_membership_settled();
   standing_.clock_text = clock_.text();
   standing_.promotion_problem = member_->promotion_problem();

@@ -59,6 +59,16 @@ struct standing {
   wall_ms stamped_at;    ///< Of the last batch; the next one's is later.
 };
 
+/// Judges a whole state that another member gave, row by row in the order of keys. An empty text
+/// finds nothing wrong.
+class state_audit {
+public:
+  virtual ~state_audit() = default;
+  virtual std::string take(std::string_view key, std::string_view value) = 0;
+  /// After the last row: are these the rows as of the entry at `index`?
+  virtual std::string finish(std::uint64_t index) = 0;
+};
+
 class state_machine {
 public:
   virtual ~state_machine() = default;
@@ -70,7 +80,8 @@ public:
   /// Which rows `load` is given; the others stay on disk. The opening thread.
   virtual std::vector<std::string> loaded_prefixes() const { return {""}; }
 
-  /// Takes one row back from disk; called in key order before anything else. The opening thread.
+  /// Takes one row back from disk; called in key order before anything else. The opening thread,
+  /// and behind `clear` APPLIER.
   virtual result<void, problem> load(std::string_view key, std::string_view value) = 0;
 
   /// Applies a batch that `seal` made, here or on another coordinator. APPLIER thread.
@@ -80,6 +91,13 @@ public:
 
   /// An entry that carries no batch was committed. APPLIER thread.
   virtual std::vector<row_change> skip(std::uint64_t index, std::uint64_t term) = 0;
+
+  /// Forgets all that was loaded and applied: the rows of another member's state are loaded next.
+  /// APPLIER thread.
+  virtual void clear() = 0;
+
+  /// For a state that another member gives; null: any is believed. LOG WRITER thread.
+  virtual std::unique_ptr<state_audit> begin_audit() const { return nullptr; }
 
   /// As of everything loaded and applied. APPLIER thread, and before it the opening one.
   virtual standing stands() const = 0;

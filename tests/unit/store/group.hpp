@@ -112,22 +112,33 @@ public:
     lines_.wait_until(is_so);
   }
 
-  /// Waits until somebody who can be reached leads.
+  void inspect_pages(std::function<bool(state_page&)> by) { lines_.inspect_pages(std::move(by)); }
+
+  /// Waits until what this member has applied is on its disk.
+  void wait_for_disk(std::uint64_t id) {
+    const auto applied = engine(id).status().applied_index;
+    wait_until([&] { return engine(id).status().durable_index >= applied; });
+  }
+
+  /// Who leads, of those that can be reached; 0: nobody.
+  std::uint64_t leader_now() {
+    std::uint64_t out = 0, newest = 0;
+    for (const auto& [id, m] : members_) {
+      if (!m->engine || m->is_cut)
+        continue;
+      const auto now = m->engine->status();
+      if (now.is_leader && now.term > newest) {
+        newest = now.term;
+        out = id;
+      }
+    }
+    return out;
+  }
+
+  /// Waits until somebody does.
   std::uint64_t leader() {
     std::uint64_t out = 0;
-    wait_until([&] {
-      std::uint64_t newest = 0;
-      for (const auto& [id, m] : members_) {
-        if (!m->engine || m->is_cut)
-          continue;
-        const auto now = m->engine->status();
-        if (now.is_leader && now.term > newest) {
-          newest = now.term;
-          out = id;
-        }
-      }
-      return newest > 0;
-    });
+    wait_until([&] { return (out = leader_now()) != 0; });
     return out;
   }
 

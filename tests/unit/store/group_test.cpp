@@ -39,7 +39,9 @@ TEST_CASE("a follower refuses what the leader takes, and names the leader") {
     const auto name = "coordinator " + std::to_string(leads) + " at " + std::to_string(leads);
     CHECK(refused.error().what.find(name) != std::string::npos);
     CHECK(view.error().what.find(name) != std::string::npos);
-    CHECK(all.engine(other).status().leader_id == leads);
+    all.wait_until([&] { // The status follows the answer, unless leadership moves on.
+      return all.engine(other).status().leader_id == leads || all.leader_now() != leads;
+    });
     return;
   }
 }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <variant>
 
 namespace assay::store::test {
 
@@ -59,14 +60,24 @@ public:
       more_.wait_for(hold, std::chrono::milliseconds{20});
   }
 
+  /// Of every page that goes over the lines from now on; false: it is lost.
+  void inspect_pages(std::function<bool(state_page&)> by) {
+    std::lock_guard hold{delivery_};
+    inspect_ = std::move(by);
+  }
+
 private:
+  using parcel = std::variant<consensus::message, state_request, state_page>;
+
   struct sender : peer_sender {
     explicit sender(lines& over) : over_{over} {}
     void send(consensus::message what) override { over_.carry(std::move(what)); }
+    void send(state_request what) override { over_.carry(std::move(what)); }
+    void send(state_page what) override { over_.carry(std::move(what)); }
     lines& over_;
   };
 
-  void carry(consensus::message what) {
+  void carry(parcel what) {
     {
       std::lock_guard hold{mutex_};
       queue_.push_back(std::move(what));
@@ -89,20 +100,30 @@ private:
     }
   }
 
-  void deliver(consensus::message what) {
+  void deliver(parcel what) {
     std::lock_guard hold{delivery_};
-    auto to = engines_.find(what.to);
-    if (to != engines_.end() && engines_.contains(what.from))
-      to->second->receive(std::move(what));
+    std::visit(
+      [this](auto& one) {
+        auto to = engines_.find(one.to);
+        if (to == engines_.end() || !engines_.contains(one.from))
+          return;
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, state_page>)
+          if (inspect_ && !inspect_(one))
+            return;
+        to->second->receive(std::move(one));
+      },
+      what
+    );
   }
 
   std::mutex mutex_;
   std::condition_variable more_;
-  std::deque<consensus::message> queue_;
+  std::deque<parcel> queue_;
   std::map<std::uint64_t, std::unique_ptr<sender>> doors_;
   bool is_ending_ = false;
   std::mutex delivery_; ///< Held while an engine is called: a cut line is silent at once.
   std::map<std::uint64_t, ledger_engine*> engines_;
+  std::function<bool(state_page&)> inspect_;
   std::thread thread_;
 };
 

@@ -71,6 +71,10 @@ public:
   }
 
   std::vector<row_change> skip(std::uint64_t, std::uint64_t) override { return {}; }
+  void clear() override {
+    notes_.clear();
+    stands_ = {};
+  }
   standing stands() const override { return stands_; }
   std::shared_ptr<const void> share() override { return std::make_shared<const notes>(notes_); }
 
