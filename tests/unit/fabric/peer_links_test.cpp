@@ -297,6 +297,29 @@ TEST_CASE("a coordinator that comes back is spoken to again") {
   CHECK(both.one.messages.wait_for_count(1));
 }
 
+TEST_CASE("a peer that takes the hello and says nothing is given up and dialled again") {
+  auto keys = fabric::new_key_pair();
+  fabric::context own;
+  fabric::socket mute{own, ZMQ_ROUTER};
+  REQUIRE(set_curve_server(mute, keys));
+  REQUIRE(mute.bind("tcp://127.0.0.1:*"));
+  auto how = options_of(1, fabric::new_key_pair());
+  how.peer_silence = 500ms;
+  how.peers = {{2, mute.last_endpoint().substr(6), keys.shared, {}}};
+  coordinator one{how};
+  zmq_pollitem_t item{mute.get(), 0, ZMQ_POLLIN, 0};
+  REQUIRE(zmq_poll(&item, 1, std::chrono::milliseconds{patience}.count()) == 1);
+  fabric::frame routing;
+  fabric::frame said;
+  REQUIRE(mute.receive(routing));
+  REQUIRE(mute.receive(said));
+  auto greeting = wire::decode_peer_message(said.span());
+  REQUIRE(greeting);
+  CHECK(std::get<hello>(*greeting).node == 1);
+  CHECK(one.wait_for_down(2, std::get<hello>(*greeting).lane, "nothing was heard"));
+  REQUIRE(zmq_poll(&item, 1, std::chrono::milliseconds{patience}.count()) == 1);
+}
+
 TEST_CASE("a peer that moved is dialled at its new address") {
   pair_of_coordinators both;
   auto stale = both.two.entry();
