@@ -16,11 +16,13 @@ set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
 
 # One cache serves every clone on this machine, precompiled headers included. It finds a result by the bytes of
 # the files that the compiler read (depend mode), never by the preprocessed text: a header precompiled before
-# a comment changed has the same text, and g++ then fails to know the header again and reads it twice.
+# a comment changed has the same text, and g++ then fails to know the header again and reads it twice. The
+# namespace leaves behind what was found by text before. Times of headers stay in sight, so that nothing is kept
+# of a compilation during which somebody edited.
 find_program(CCACHE ccache)
 if(CCACHE)
   set(ASSAY_LAUNCHER /usr/bin/env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
-    "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${CCACHE}")
+    CCACHE_NAMESPACE=assay-depend "CCACHE_SLOPPINESS=pch_defines,time_macros" "${CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER "${ASSAY_LAUNCHER}")
   set(CMAKE_CXX_COMPILER_LAUNCHER "${ASSAY_LAUNCHER}")
 endif()

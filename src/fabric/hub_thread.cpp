@@ -23,18 +23,6 @@ constexpr auto stalled_retry = milliseconds{5};
 constexpr auto probe_patience = milliseconds{10'000};
 constexpr int farewell_ms = 100;
 
-/// Where to dial a socket that is bound to `endpoint`.
-std::string dial_of(std::string endpoint) {
-  constexpr std::pair<std::string_view, std::string_view> any[] = {
-    {"tcp://0.0.0.0:", "tcp://127.0.0.1:"},
-    {"tcp://[::]:", "tcp://[::1]:"},
-  };
-  for (auto [bound, dialled] : any)
-    if (endpoint.starts_with(bound))
-      return std::string{dialled} + endpoint.substr(bound.size());
-  return endpoint;
-}
-
 } // namespace
 
 hub::thread::thread(hub_options options, hub_events events)

@@ -8,7 +8,6 @@ namespace assay::fabric {
 
 namespace {
 
-constexpr int waiting_messages = 64;
 constexpr int watched = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH
                         | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL
                         | ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED;
@@ -16,7 +15,11 @@ constexpr int watched = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAIL
 } // namespace
 
 line::line(
-  const context& from, const std::string& coordinator, const key_pair& own, const public_key& server
+  const context& from,
+  const std::string& coordinator,
+  const key_pair& own,
+  const public_key& server,
+  int waiting_messages
 )
   : dealer_{from, ZMQ_DEALER} {
   constexpr auto connect_ms = static_cast<int>(limits::handshake / std::chrono::milliseconds{1});

@@ -24,7 +24,8 @@ public:
     const context& from,
     const std::string& coordinator,
     const key_pair& own,
-    const public_key& server
+    const public_key& server,
+    int waiting_messages = 64 ///< Each way in libzmq, which counts messages and not bytes.
   );
 
   explicit operator bool() const { return static_cast<bool>(monitor_); }

@@ -39,4 +39,15 @@ probe_outcome probe_with_unknown_key(
   return probe_outcome::no_answer;
 }
 
+std::string dial_of(std::string endpoint) {
+  constexpr std::pair<std::string_view, std::string_view> any[] = {
+    {"tcp://0.0.0.0:", "tcp://127.0.0.1:"},
+    {"tcp://[::]:", "tcp://[::1]:"},
+  };
+  for (auto [bound, dialled] : any)
+    if (endpoint.starts_with(bound))
+      return std::string{dialled} + endpoint.substr(bound.size());
+  return endpoint;
+}
+
 } // namespace assay::fabric

@@ -18,4 +18,7 @@ probe_outcome probe_with_unknown_key(
   std::chrono::milliseconds patience
 );
 
+/// Where to dial a socket that is bound to `endpoint`.
+std::string dial_of(std::string endpoint);
+
 } // namespace assay::fabric

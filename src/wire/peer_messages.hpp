@@ -39,7 +39,7 @@ struct welcome {
   friend bool operator==(const welcome&, const welcome&) = default;
 };
 
-/// Whoever was dialled says it on the consensus lane, so that the dialler knows it lives.
+/// Whoever was dialled says it once a second, so that the dialler knows it lives.
 struct beat {
   friend bool operator==(const beat&, const beat&) = default;
 };
