@@ -69,11 +69,13 @@ void need_artifact(needs& n, const catalog::implementation& i) {
     return n.declared(false, "artifact", i.artifact.value);
   if (is_artifact_approved(n.t, i.artifact))
     return;
+  bool is_new =
+    state->state == artifact_state::registered || state->state == artifact_state::present;
   n.add(
-    "artifact " + in_quotes(i.artifact.value) + " is " + std::string{name(state->state)},
-    state->state == artifact_state::registered || state->state == artifact_state::present
-      ? "a host of the pool verifies it once its files are in place"
-      : "declare another artifact, or have this one verified again"
+    "artifact " + in_quotes(i.artifact.value) + " is "
+      + (is_new ? "not verified yet" : std::string{name(state->state)}),
+    is_new ? "a host of the pool verifies it once its files are in place"
+           : "declare another artifact, or have this one verified again"
   );
 }
 

@@ -386,19 +386,37 @@ items:{items}
 
     # -- the end -------------------------------------------------------------------------------
 
-    def close(self, is_failed=False):
-        if (self.data / "agent/lock").exists():
-            subprocess.run([BIN / "assay-agent", "stop", "--data", self.data, "--stop-replicas"], env=self.environment(),
-                           capture_output=True, timeout=PATIENCE, check=False)
-        for process in self.started:
+    def agents(self):
+        """Processes that run the agent of our data directory, from their first moment on."""
+        words = [b"run", b"--data", str(self.data).encode()]
+        found = []
+        for pid in processes_of(str(self.root).encode()):
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/cmdline").read_bytes().split(bytes(1))[1:4] == words:
+                    found.append(pid)
+        return found
+
+    def end_started(self, which):
+        ending = [process for process in self.started if which(process)]
+        for process in ending:
             if process.poll() is None:
                 process.terminate()
-        for process in self.started:
+        for process in ending:
             try:
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def close(self, is_failed=False):
+        # assayd first: it starts an agent again that died, and the one that is told to end must be the last.
+        self.end_started(lambda process: Path(process.args[0]).name == "assayd")
+        with contextlib.suppress(Failed):
+            eventually(lambda: not self.agents() or self.agent_pid(), "an agent that begins has its lock", 15)
+        if (self.data / "agent/lock").exists():
+            subprocess.run([BIN / "assay-agent", "stop", "--data", self.data, "--stop-replicas"], env=self.environment(),
+                           capture_output=True, timeout=PATIENCE, check=False)
+        self.end_started(lambda process: True)
         mark = str(self.root).encode()
         left = []
         with contextlib.suppress(Failed):
@@ -407,6 +425,8 @@ items:{items}
             with contextlib.suppress(OSError):
                 left.append(f"{pid} {Path(f'/proc/{pid}/cmdline').read_bytes().replace(bytes(1), b' ').decode()[:200]}")
                 os.kill(pid, signal.SIGKILL)
+        if left and (self.data / "agent/agent.log").exists():
+            left.extend((self.data / "agent/agent.log").read_text().splitlines()[-20:])
         for folder in self.mounts:
             subprocess.run(["umount", folder], capture_output=True, check=False)
         if is_failed and os.environ.get("ASSAY_KEEP"):

@@ -193,7 +193,7 @@ json::array missing_json(const ledger::tables& t, const declarations& wanted) {
   for (const auto& one : wanted) {
     json::array what;
     for (const auto& missing : ledger::missing_for(t, one, wall_now()))
-      what.emplace_back(missing.what);
+      what.emplace_back(missing.next.empty() ? missing.what : missing.what + "; " + missing.next);
     auto kind = ledger::name(static_cast<ledger::declaration_kind>(one.index()));
     if (!what.empty())
       all.push_back(json::object{

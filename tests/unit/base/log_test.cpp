@@ -3,11 +3,10 @@
 #include "src/base/log.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
-
-#include <unistd.h>
 
 namespace assay {
 
