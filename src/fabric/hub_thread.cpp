@@ -1,12 +1,8 @@
 #include "src/fabric/hub_thread.hpp"
 
-#include "src/fabric/probe.hpp"
-#include "src/fabric/zap.hpp"
-
 #include <pthread.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace assay::fabric {
@@ -20,8 +16,6 @@ using std::chrono::milliseconds;
 constexpr int waiting_in_libzmq = 16;
 constexpr int frames_per_turn = 256;
 constexpr auto stalled_retry = milliseconds{5};
-constexpr auto probe_patience = milliseconds{10'000};
-constexpr int farewell_ms = 100;
 
 } // namespace
 
@@ -40,51 +34,17 @@ hub::thread::~thread() {
 // -- from any thread --------------------------------------------------------------------------
 
 result<void, problem> hub::thread::open() {
-  auto bound = bind();
-  if (!bound)
-    return bound;
+  auto opened = door_.open(
+    context_,
+    {options_.listen, options_.keys, "agents", waiting_in_libzmq, 2 * limits::message_bytes}
+  );
+  if (!opened)
+    return opened;
   thread_ = std::thread{[this] {
     ::pthread_setname_np(::pthread_self(), "fabric hub");
     run();
   }};
-  return prove_closed();
-}
-
-result<void, problem> hub::thread::bind() {
-  zap_ = socket{context_, ZMQ_REP};
-  router_ = socket{context_, ZMQ_ROUTER};
-  // The handler stands before the door opens: a CURVE server that finds none lets every key in.
-  bool ready = zap_ && router_ && zap_.bind(std::string{zap_endpoint})
-               && set_common(router_, waiting_in_libzmq) && set_curve_server(router_, options_.keys)
-               && router_.set(ZMQ_ZAP_DOMAIN, zap_domain) && router_.set(ZMQ_ROUTER_MANDATORY, 1);
-  if (ready && router_.bind("tcp://" + options_.listen)) {
-    endpoint_ = router_.last_endpoint();
-    address_ = endpoint_.substr(std::string_view{"tcp://"}.size());
-    return {};
-  }
-  return unexpected{problem{
-    problem_kind::unavailable,
-    "cannot listen for agents: " + std::string{zmq_strerror(errno)},
-    options_.listen,
-    "Give a free HOST:PORT of this machine, or port 0 for any free one",
-  }};
-}
-
-result<void, problem> hub::thread::prove_closed() {
-  auto outcome =
-    probe_with_unknown_key(context_, dial_of(endpoint_), options_.keys.shared, probe_patience);
-  if (outcome == probe_outcome::refused)
-    return {};
-  auto what = outcome == probe_outcome::let_in
-                ? "the agents' port let a key in that nobody allowed"
-                : "the agents' port did not answer its own self-test";
-  return unexpected{problem{
-    problem_kind::unavailable,
-    what,
-    address_,
-    "Nothing was started. Check that loopback traffic to this port is not filtered, and start "
-    "again",
-  }};
+  return door_.prove_closed(context_);
 }
 
 send_outcome hub::thread::send(const host_id& peer, const coordinator_message& message) {
@@ -149,11 +109,8 @@ void hub::thread::turn() {
 void hub::thread::poll() {
   auto left = std::chrono::ceil<milliseconds>(next_beat_ - clock::now());
   auto most = stalled_.empty() ? options_.heartbeat_every : stalled_retry;
-  zmq_pollitem_t items[] = {
-    {zap_.get(), 0, ZMQ_POLLIN, 0},
-    {router_.get(), 0, ZMQ_POLLIN, 0},
-    {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0},
-  };
+  auto [questions, messages] = door_.items();
+  zmq_pollitem_t items[] = {questions, messages, {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0}};
   // An interrupted poll is an early turn, which is harmless.
   zmq_poll(
     items, std::size(items), static_cast<long>(std::clamp(left, milliseconds{0}, most).count())
@@ -162,8 +119,7 @@ void hub::thread::poll() {
 
 void hub::thread::answer_questions() {
   auto is_allowed = [this](const public_key& key) { return roster_.find(key) != nullptr; };
-  while (auto verdict = answer_zap(zap_, is_allowed))
-    counters_.keys_refused += verdict->allowed ? 0 : 1;
+  counters_.keys_refused += door_.answer(is_allowed);
 }
 
 void hub::thread::take_allow_list() {
@@ -206,18 +162,16 @@ void hub::thread::carry(parcel what) {
 }
 
 bool hub::thread::receive_one() {
-  frame routing;
+  std::string routing;
   frame payload;
-  if (!router_.receive(routing))
+  auto heard = door_.receive(routing, payload);
+  if (heard == door::heard::nothing)
     return false;
   ++counters_.received;
-  bool whole = routing.more && router_.receive(payload) && !payload.more;
-  if (!whole) {
-    router_.skip_rest(payload);
+  if (heard == door::heard::message)
+    judge_frame(std::move(routing), payload);
+  else
     ++counters_.dropped_malformed;
-    return true;
-  }
-  judge_frame(std::move(routing.bytes), payload);
   return true;
 }
 
@@ -363,7 +317,7 @@ void hub::thread::flush_stalled() {
 }
 
 bool hub::thread::post(const std::string& routing, std::string_view bytes) {
-  return router_.send(routing, true) && router_.send(bytes);
+  return door_.send(routing, bytes);
 }
 
 /// For what needs no session; to a peer that does not take it, it is not said.
@@ -395,9 +349,7 @@ void hub::thread::stop_all() {
     finish(*ended);
   }
   publish_counters();
-  // The one exception to LINGER 0: the farewell should arrive.
-  router_.set(ZMQ_LINGER, farewell_ms);
-  router_ = socket{};
+  door_.close();
 }
 
 void hub::thread::publish_counters() {

@@ -2,9 +2,9 @@
 // The thread inside a hub: everything below "the thread's own" is touched by that thread alone, the
 // rest is under one mutex. What it decides it asks of the roster.
 
+#include "src/fabric/door.hpp"
 #include "src/fabric/hub.hpp"
 #include "src/fabric/roster.hpp"
-#include "src/fabric/sockets.hpp"
 #include "src/wire/fabric_codec.hpp"
 
 #include <atomic>
@@ -27,7 +27,7 @@ public:
   void replace_allow_list(std::vector<admitted> allow_list);
   void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
   void answer(std::uint64_t join_number, const joined& outcome);
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return door_.address(); }
   hub_counters counters() const;
 
 private:
@@ -43,8 +43,6 @@ private:
     const admitted* entry;
   };
 
-  result<void, problem> bind();
-  result<void, problem> prove_closed();
   send_outcome enqueue(parcel what);
 
   // The thread's own.
@@ -74,8 +72,6 @@ private:
 
   const hub_options options_;
   const hub_events events_;
-  std::string endpoint_;
-  std::string address_;
 
   mutable std::mutex mutex_;
   std::deque<parcel> outbox_;
@@ -88,8 +84,7 @@ private:
   wake_up wake_;
 
   context context_;
-  socket zap_;
-  socket router_;
+  door door_;
   roster roster_;
   join_desk joins_;
   std::set<host_id> stalled_; ///< Peers with something waiting.

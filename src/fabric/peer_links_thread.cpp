@@ -1,11 +1,9 @@
 #include "src/fabric/peer_links_thread.hpp"
 
-#include "src/fabric/zap.hpp"
 #include "src/wire/peer_checks.hpp"
 #include "src/wire/peer_codec.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace assay::peers {
@@ -20,7 +18,6 @@ using std::chrono::milliseconds;
 constexpr int frames_per_turn = 64;
 constexpr int sends_per_turn = 64;
 constexpr std::size_t message_overhead = 64; // So that many tiny ones count too.
-constexpr int farewell_ms = 100;
 
 } // namespace
 
@@ -118,11 +115,9 @@ void peer_links::thread::turn() {
 }
 
 void peer_links::thread::poll() {
+  auto [questions, messages] = door_.items();
   std::vector<zmq_pollitem_t> items{
-    {zap_.get(), 0, ZMQ_POLLIN, 0},
-    {router_.get(), 0, ZMQ_POLLIN, 0},
-    {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0},
-  };
+    questions, messages, {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0}};
   auto due = next_beat_;
   for (auto& [where, dialler] : diallers_) {
     dialler.watch(items, has_waiting(where));
@@ -136,8 +131,7 @@ void peer_links::thread::poll() {
 
 void peer_links::thread::answer_questions() {
   auto is_allowed = [this](const fabric::public_key& key) { return roster_.find(key) != nullptr; };
-  while (auto verdict = fabric::answer_zap(zap_, is_allowed))
-    counters_.keys_refused += verdict->allowed ? 0 : 1;
+  counters_.keys_refused += door_.answer(is_allowed);
 }
 
 void peer_links::thread::take_peers() {
@@ -260,9 +254,7 @@ void peer_links::thread::stop_all() {
     tell(routing, closing{closing_reason::shutting_down, "the coordinator stops"});
   diallers_.clear();
   publish_counters();
-  // The one exception to LINGER 0: the farewell should arrive.
-  router_.set(ZMQ_LINGER, farewell_ms);
-  router_ = fabric::socket{};
+  door_.close();
 }
 
 void peer_links::thread::publish_counters() {
@@ -273,18 +265,16 @@ void peer_links::thread::publish_counters() {
 // -- what is heard ------------------------------------------------------------------------------
 
 bool peer_links::thread::receive_one() {
-  frame routing;
+  std::string routing;
   frame payload;
-  if (!router_.receive(routing))
+  auto heard = door_.receive(routing, payload);
+  if (heard == fabric::door::heard::nothing)
     return false;
   ++counters_.received;
-  bool whole = routing.more && router_.receive(payload) && !payload.more;
-  if (!whole) {
-    router_.skip_rest(payload);
+  if (heard == fabric::door::heard::message)
+    judge_frame(routing, payload);
+  else
     ++counters_.dropped_invalid;
-    return true;
-  }
-  judge_frame(routing.bytes, payload);
   return true;
 }
 
@@ -372,7 +362,7 @@ void peer_links::thread::refuse(std::uint64_t node, const problem& why) {
 /// silence that follows.
 bool peer_links::thread::tell(const std::string& routing, const message& what) {
   auto bytes = wire::encode(what);
-  return bytes && router_.send(routing, true) && router_.send(*bytes);
+  return bytes && door_.send(routing, *bytes);
 }
 
 } // namespace assay::peers

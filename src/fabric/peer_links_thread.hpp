@@ -3,6 +3,7 @@
 // alone, the rest is under one mutex. Who may speak it asks of the roster, each line has its
 // dialler.
 
+#include "src/fabric/door.hpp"
 #include "src/fabric/peer_dialler.hpp"
 #include "src/fabric/peer_links.hpp"
 #include "src/fabric/peer_roster.hpp"
@@ -27,7 +28,7 @@ public:
 
   send_outcome send(std::uint64_t to, const message& what);
   std::vector<problem> set_peers(std::vector<peer> peers);
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return door_.address(); }
   link_counters counters() const;
 
 private:
@@ -39,8 +40,6 @@ private:
     std::size_t bytes = 0;
   };
 
-  result<void, problem> bind();
-  result<void, problem> prove_closed();
   std::size_t budget(lane of) const;
   send_outcome put(const way& where, std::string bytes);
 
@@ -72,8 +71,6 @@ private:
 
   const link_options options_;
   const link_events events_;
-  std::string endpoint_;
-  std::string address_;
 
   mutable std::mutex mutex_;
   std::map<way, outbox> outboxes_; ///< Of the ways that are up.
@@ -85,8 +82,7 @@ private:
   fabric::wake_up wake_;
 
   fabric::context context_;
-  fabric::socket zap_;
-  fabric::socket router_;
+  fabric::door door_;
   peer_roster roster_;
   std::map<way, peer_dialler> diallers_;
   link_counters counters_;
