@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 
 namespace assay::store {
@@ -61,7 +62,7 @@ public:
     bool is_fetching = false;
     std::string clock_text;
     std::string_view promotion_problem; ///< A literal of the participant's.
-    consensus::configuration members;
+    std::shared_ptr<const consensus::configuration> members; ///< Copied each round, seldom new.
   };
   void set_log(const log_standing& now);
   log_standing log() const;

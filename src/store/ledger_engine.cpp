@@ -332,9 +332,10 @@ engine_status ledger_engine::status() const {
   out.is_leader = log.is_leader;
   out.leader_id = log.leader;
   out.is_fetching = log.is_fetching;
-  if (const auto* self = consensus::find_member(log.members, out.server_id))
+  if (log.members)
+    out.members = *log.members;
+  if (const auto* self = consensus::find_member(out.members, out.server_id))
     out.role = self->role;
-  out.members = std::move(log.members);
   out.is_membership_settled = log.is_settled;
   out.promotion_problem = log.promotion_problem;
   out.is_disk_full = shared.is_full();

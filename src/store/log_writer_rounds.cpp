@@ -299,8 +299,8 @@ void log_writer::report() {
   standing_.is_settled = member_->is_membership_settled();
   standing_.clock_text = clock_.text();
   standing_.promotion_problem = member_->promotion_problem();
-  if (standing_.members != member_->members())
-    standing_.members = member_->members();
+  if (!standing_.members || *standing_.members != member_->members())
+    standing_.members = std::make_shared<const consensus::configuration>(member_->members());
   shared_.set_log(standing_);
 }
 
