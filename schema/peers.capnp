@@ -18,8 +18,8 @@ struct PeerMessage {
     beat @2 :Void;
     closing @3 :Closing;
     consensus @4 :Consensus;
-    fetchRequest @5 :FetchRequest;
-    fetchPage @6 :FetchPage;
+    stateRequest @5 :StateRequest;
+    statePage @6 :StatePage;
   }
 }
 
@@ -118,12 +118,13 @@ struct TimeoutNow {
   lastTerm @1 :UInt64;
 }
 
-# A page of records from fromSeq on or, when there are no more, of the other rows behind fromKey.
-struct FetchRequest {
-  attempt @0 :UInt64;
-  atLeast @1 :UInt64;  # the source must have applied this
-  fromSeq @2 :UInt64;
-  fromKey @3 :Data;
+# The next page of a state's rows, behind the key `after`.
+struct StateRequest {
+  from @0 :UInt64;
+  to @1 :UInt64;
+  attempt @2 :UInt64;
+  atLeast @3 :UInt64;  # the state must hold what was applied up to this index
+  after @4 :Data;
 }
 
 struct Row {
@@ -131,14 +132,15 @@ struct Row {
   value @1 :Data;
 }
 
-struct FetchPage {
-  attempt @0 :UInt64;
-  tooOld @1 :Bool;
-  last @2 :Bool;
-  nextSeq @3 :UInt64;
-  nextKey @4 :Data;
+struct StatePage {
+  from @0 :UInt64;
+  to @1 :UInt64;
+  attempt @2 :UInt64;
+  after @3 :Data;      # as asked
+  isRefused @4 :Bool;
   rows @5 :List(Row);  # keys ascending
-  applied @6 :UInt64;  # what the state holds that these rows are of
-  appliedTerm @7 :UInt64;
-  root @8 :UInt64;
+  isLast @6 :Bool;     # then the rest is set
+  index @7 :UInt64;    # of the last entry that the state holds
+  term @8 :UInt64;
+  root @9 :Data;       # 32 bytes, over all rows of all pages
 }

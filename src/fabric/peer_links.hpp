@@ -60,7 +60,7 @@ struct link_options {
 /// All are called on the links' thread and must not block; they may call `send` and `set_peers`.
 /// They may come before `start` has returned; start without peers to have the links in hand first.
 struct link_events {
-  /// A consensus message, a fetch request or a fetch page of the coordinator that holds the key.
+  /// A consensus message, a state request or a state page of the coordinator that holds the key.
   std::function<void(std::uint64_t node, message)> message;
   /// What is sent to `node` on this lane now reaches it.
   std::function<void(std::uint64_t node, lane)> up;

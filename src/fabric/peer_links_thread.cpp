@@ -317,9 +317,8 @@ void peer_links::thread::judge_message(const std::string& routing, const peer& f
        "peer message",
        "Pages go on the bulk lane, consensus on the other"}
     );
-  if (auto one = std::get_if<consensus::message>(&said))
-    if (auto wrong = refuse_route(*one, from.node, options_.self.node))
-      return refuse(from.node, *wrong);
+  if (auto wrong = refuse_route(said, from.node, options_.self.node))
+    return refuse(from.node, *wrong);
   pass_on(from.node, std::move(said));
 }
 

@@ -1,17 +1,14 @@
 #pragma once
 // Committed rows as readers see them: copied out, in pages, so that no reader pins the store.
 
+#include "src/consensus/state_pages.hpp"
+
 #include <cstddef>
 #include <string>
 
 namespace assay::store {
 
-struct stored_row {
-  std::string key;
-  std::string value;
-
-  friend bool operator==(const stored_row&, const stored_row&) = default;
-};
+using stored_row = consensus::state_row;
 
 /// Which rows a reader wants. A page ends at `count`, at `limits::page_bytes` or after
 /// `limits::reader_age`; the next page starts behind the last key. An empty page is the end.

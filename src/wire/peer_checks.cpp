@@ -202,53 +202,77 @@ verdict refuse_one(const closing& m) {
   );
 }
 
-verdict refuse_one(const fetch_request& m) {
-  if (auto bad = refuse_number("fetch_request.attempt", m.attempt))
+verdict refuse_ends(const std::string& where, std::uint64_t from, std::uint64_t to) {
+  if (auto bad = refuse_number(where + ".from", from))
     return bad;
-  if (auto bad = refuse_more("fetch_request.at_least", m.at_least, number_max))
-    return bad;
-  if (auto bad = refuse_number("fetch_request.from_seq", m.from_seq))
-    return bad;
-  return refuse_more("fetch_request.from_key", m.from_key.size(), limits::key_bytes);
+  return refuse_number(where + ".to", to);
 }
 
-verdict refuse_rows(const std::vector<page_row>& rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto where = "fetch_page.rows[" + text(i) + "]";
-    const auto& [key, value] = rows[i];
+verdict refuse_one(const state_request& m) {
+  if (auto bad = refuse_ends("state_request", m.from, m.to))
+    return bad;
+  if (auto bad = refuse_number("state_request.attempt", m.attempt))
+    return bad;
+  if (auto bad = refuse_more("state_request.at_least", m.at_least, number_max))
+    return bad;
+  return refuse_more("state_request.after", m.after.size(), limits::key_bytes);
+}
+
+/// Each is behind the one before it, the first behind what the asker has.
+verdict refuse_rows(const state_page& page) {
+  const auto* before = &page.after;
+  for (std::size_t i = 0; i < page.rows.size(); ++i) {
+    auto where = "state_page.rows[" + text(i) + "]";
+    const auto& [key, value] = page.rows[i];
     if (key.empty() || key.size() > limits::key_bytes)
       return wrong(
         where + ".key",
         "has " + text(key.size()) + " bytes",
         "Allowed are 1 to " + text(limits::key_bytes)
       );
-    if (i > 0 && key <= rows[i - 1].key)
+    if (key <= *before)
       return wrong(where + ".key", "is not behind the key before it", "Keys ascend");
     if (auto bad = refuse_more(where + ".value", value.size(), limits::row_bytes))
       return bad;
+    before = &key;
   }
   return {};
 }
 
-verdict refuse_one(const fetch_page& m) {
-  if (auto bad = refuse_number("fetch_page.attempt", m.attempt))
+verdict refuse_one(const state_page& m) {
+  if (auto bad = refuse_ends("state_page", m.from, m.to))
     return bad;
-  if (auto bad = refuse_number("fetch_page.next_seq", m.next_seq))
+  if (auto bad = refuse_number("state_page.attempt", m.attempt))
     return bad;
-  if (auto bad = refuse_more("fetch_page.next_key", m.next_key.size(), limits::key_bytes))
+  if (auto bad = refuse_more("state_page.after", m.after.size(), limits::key_bytes))
     return bad;
-  if (m.is_too_old && (m.is_last || !m.rows.empty()))
-    return wrong("fetch_page", "a source that is too old sent rows", "It sends none");
-  if (auto bad = refuse_more("fetch_page.rows", m.rows.size(), limits::peer_page_rows))
+  if (m.is_refused && (m.is_last || !m.rows.empty()))
+    return wrong("state_page", "a source that refused sent rows", "It sends none");
+  if (auto bad = refuse_more("state_page.rows", m.rows.size(), limits::peer_page_rows))
     return bad;
-  if (auto bad = refuse_rows(m.rows))
+  if (auto bad = refuse_rows(m))
     return bad;
-  if (auto bad = refuse_more("fetch_page.applied", m.applied, number_max))
+  if (auto bad = refuse_more("state_page.index", m.index, number_max))
     return bad;
-  if (auto bad = refuse_more("fetch_page.term", m.term, number_max))
+  if (auto bad = refuse_more("state_page.term", m.term, number_max))
     return bad;
-  if (m.is_last && (m.applied == 0 || m.term == 0))
-    return wrong("fetch_page.applied", "is missing", "The last page says what the state holds");
+  if (m.is_last && (m.index == 0 || m.term == 0))
+    return wrong("state_page.index", "is missing", "The last page says what the state holds");
+  return {};
+}
+
+template <class Message>
+verdict refuse_from_to(
+  const std::string& where, const Message& what, std::uint64_t key_of, std::uint64_t self
+) {
+  if (what.from != key_of || key_of == self)
+    return wrong(
+      where + ".from",
+      "is " + text(what.from),
+      "The sender's key belongs to coordinator " + text(key_of)
+    );
+  if (what.to != self)
+    return wrong(where + ".to", "is " + text(what.to), "We are coordinator " + text(self));
   return {};
 }
 
@@ -258,17 +282,16 @@ std::optional<problem> refuse(const message& what) {
   return std::visit([](const auto& m) { return refuse_one(m); }, what);
 }
 
-std::optional<problem>
-refuse_route(const consensus::message& what, std::uint64_t key_of, std::uint64_t self) {
-  if (what.from != key_of || key_of == self)
-    return wrong(
-      "consensus.from",
-      "is " + text(what.from),
-      "The sender's key belongs to coordinator " + text(key_of)
-    );
-  if (what.to != self)
-    return wrong("consensus.to", "is " + text(what.to), "We are coordinator " + text(self));
-  return {};
+std::optional<problem> refuse_route(const message& what, std::uint64_t key_of, std::uint64_t self) {
+  return std::visit(
+    overloaded{
+      [&](const consensus::message& m) { return refuse_from_to("consensus", m, key_of, self); },
+      [&](const state_request& m) { return refuse_from_to("state_request", m, key_of, self); },
+      [&](const state_page& m) { return refuse_from_to("state_page", m, key_of, self); },
+      [](const auto&) { return verdict{}; }, // The connection itself says from whom and for whom.
+    },
+    what
+  );
 }
 
 } // namespace assay::peers

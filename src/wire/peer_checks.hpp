@@ -17,7 +17,6 @@ namespace assay::peers {
 std::optional<problem> refuse(const message& what);
 
 /// Whether the message is from whom the key says and for us.
-std::optional<problem>
-refuse_route(const consensus::message& what, std::uint64_t key_of, std::uint64_t self);
+std::optional<problem> refuse_route(const message& what, std::uint64_t key_of, std::uint64_t self);
 
 } // namespace assay::peers

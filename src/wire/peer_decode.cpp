@@ -8,6 +8,7 @@
 #include <capnp/serialize.h>
 #include <kj/exception.h>
 
+#include <array>
 #include <cstring>
 #include <optional>
 
@@ -46,6 +47,19 @@ struct reader {
 
   static std::string bytes(capnp::Data::Reader d) {
     return {reinterpret_cast<const char*>(d.begin()), d.size()};
+  }
+
+  /// For what always has the same size.
+  template <std::size_t Size>
+  void copy(std::string where, capnp::Data::Reader from, std::array<std::uint8_t, Size>& into) {
+    if (from.size() == Size)
+      std::memcpy(into.data(), from.begin(), Size);
+    else
+      note(damage(
+        std::move(where),
+        "has " + std::to_string(from.size()) + " bytes",
+        "Allowed are " + std::to_string(Size)
+      ));
   }
 
   /// Whether a list may be copied.
@@ -170,13 +184,7 @@ peers::hello read(reader& in, s::Hello::Reader m) {
     .disk = in.text(m.getDisk()),
     .schema_version = m.getSchemaVersion(),
   };
-  auto cluster = m.getCluster();
-  if (cluster.size() == out.cluster.bytes.size())
-    std::memcpy(out.cluster.bytes.data(), cluster.begin(), cluster.size());
-  else
-    in.note(
-      damage("hello.cluster", "has " + std::to_string(cluster.size()) + " bytes", "Allowed are 16")
-    );
+  in.copy("hello.cluster", m.getCluster(), out.cluster.bytes);
   // A number above 255 must not become a lane by losing its upper bits.
   if (static_cast<unsigned>(m.getLane()) >= peers::lanes)
     in.note(newer("hello.lane"));
@@ -189,23 +197,30 @@ peers::closing read(reader& in, s::Closing::Reader m) {
   return {static_cast<peers::closing_reason>(m.getReason()), in.text(m.getText())};
 }
 
-peers::fetch_request read(reader& in, s::FetchRequest::Reader m) {
-  return {m.getAttempt(), m.getAtLeast(), m.getFromSeq(), in.bytes(m.getFromKey())};
+peers::state_request read(reader& in, s::StateRequest::Reader m) {
+  return {
+    .from = m.getFrom(),
+    .to = m.getTo(),
+    .attempt = m.getAttempt(),
+    .at_least = m.getAtLeast(),
+    .after = in.bytes(m.getAfter()),
+  };
 }
 
-peers::fetch_page read(reader& in, s::FetchPage::Reader m) {
-  peers::fetch_page out{
+peers::state_page read(reader& in, s::StatePage::Reader m) {
+  peers::state_page out{
+    .from = m.getFrom(),
+    .to = m.getTo(),
     .attempt = m.getAttempt(),
-    .is_too_old = m.getTooOld(),
-    .is_last = m.getLast(),
-    .next_seq = m.getNextSeq(),
-    .next_key = in.bytes(m.getNextKey()),
-    .applied = m.getApplied(),
-    .term = m.getAppliedTerm(),
-    .root = m.getRoot(),
+    .after = in.bytes(m.getAfter()),
+    .is_refused = m.getIsRefused(),
+    .is_last = m.getIsLast(),
+    .index = m.getIndex(),
+    .term = m.getTerm(),
   };
+  in.copy("state_page.root", m.getRoot(), out.root.bytes);
   auto rows = m.getRows();
-  if (!in.fits("fetch_page.rows", rows.size(), limits::peer_page_rows))
+  if (!in.fits("state_page.rows", rows.size(), limits::peer_page_rows))
     return out;
   out.rows.reserve(rows.size());
   for (auto row : rows)
@@ -225,10 +240,10 @@ peers::message read(reader& in, s::PeerMessage::Reader m) {
     return read(in, m.getClosing());
   case s::PeerMessage::CONSENSUS:
     return read(in, m.getConsensus());
-  case s::PeerMessage::FETCH_REQUEST:
-    return read(in, m.getFetchRequest());
-  case s::PeerMessage::FETCH_PAGE:
-    return read(in, m.getFetchPage());
+  case s::PeerMessage::STATE_REQUEST:
+    return read(in, m.getStateRequest());
+  case s::PeerMessage::STATE_PAGE:
+    return read(in, m.getStatePage());
   }
   in.note(newer("peer message"));
   return peers::beat{};

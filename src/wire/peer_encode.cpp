@@ -123,29 +123,31 @@ void put(s::PeerMessage::Builder to, const peers::closing& m) {
   b.setText(text(m.text));
 }
 
-void put(s::PeerMessage::Builder to, const peers::fetch_request& m) {
-  auto b = to.initFetchRequest();
+void put(s::PeerMessage::Builder to, const peers::state_request& m) {
+  auto b = to.initStateRequest();
+  b.setFrom(m.from);
+  b.setTo(m.to);
   b.setAttempt(m.attempt);
   b.setAtLeast(m.at_least);
-  b.setFromSeq(m.from_seq);
-  b.setFromKey(as_data(m.from_key));
+  b.setAfter(as_data(m.after));
 }
 
-void put(s::PeerMessage::Builder to, const peers::fetch_page& m) {
-  auto b = to.initFetchPage();
+void put(s::PeerMessage::Builder to, const peers::state_page& m) {
+  auto b = to.initStatePage();
+  b.setFrom(m.from);
+  b.setTo(m.to);
   b.setAttempt(m.attempt);
-  b.setTooOld(m.is_too_old);
-  b.setLast(m.is_last);
-  b.setNextSeq(m.next_seq);
-  b.setNextKey(as_data(m.next_key));
+  b.setAfter(as_data(m.after));
+  b.setIsRefused(m.is_refused);
   auto rows = b.initRows(count(m.rows.size()));
   for (unsigned i = 0; i < rows.size(); ++i) {
     rows[i].setKey(as_data(m.rows[i].key));
     rows[i].setValue(as_data(m.rows[i].value));
   }
-  b.setApplied(m.applied);
-  b.setAppliedTerm(m.term);
-  b.setRoot(m.root);
+  b.setIsLast(m.is_last);
+  b.setIndex(m.index);
+  b.setTerm(m.term);
+  b.setRoot({m.root.bytes.data(), m.root.bytes.size()});
 }
 
 } // namespace

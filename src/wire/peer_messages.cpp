@@ -6,7 +6,7 @@ namespace assay::peers {
 
 lane lane_of(const message& what) {
   bool is_bulk =
-    std::holds_alternative<fetch_request>(what) || std::holds_alternative<fetch_page>(what);
+    std::holds_alternative<state_request>(what) || std::holds_alternative<state_page>(what);
   return is_bulk ? lane::bulk : lane::consensus;
 }
 

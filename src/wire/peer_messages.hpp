@@ -3,13 +3,13 @@
 // on the wire, src/wire/peer_codec.hpp turns one into the other.
 
 #include "src/base/uuid.hpp"
+#include "src/consensus/state_pages.hpp"
 #include "src/consensus/values.hpp"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace assay::peers {
 
@@ -63,38 +63,11 @@ struct closing {
   friend bool operator==(const closing&, const closing&) = default;
 };
 
-/// A page of records from `from_seq` on or, when there are no more, of the other rows behind
-/// `from_key`.
-struct fetch_request {
-  std::uint64_t attempt = 0;  ///< Repeated in the page; what answers an older one is dropped.
-  std::uint64_t at_least = 0; ///< The source must have applied this.
-  std::uint64_t from_seq = 1;
-  std::string from_key;
-
-  friend bool operator==(const fetch_request&, const fetch_request&) = default;
-};
-
-struct page_row {
-  std::string key;
-  std::string value;
-
-  friend bool operator==(const page_row&, const page_row&) = default;
-};
-
-struct fetch_page {
-  std::uint64_t attempt = 0;
-  bool is_too_old = false; ///< The source has not applied `at_least`: ask another.
-  bool is_last = false;
-  std::uint64_t next_seq = 1;
-  std::string next_key;
-  std::vector<page_row> rows;                    ///< Keys ascending.
-  std::uint64_t applied = 0, term = 0, root = 0; ///< Of the state that the rows are of.
-
-  friend bool operator==(const fetch_page&, const fetch_page&) = default;
-};
+using consensus::state_page;
+using consensus::state_request;
 
 using message =
-  std::variant<hello, welcome, beat, closing, consensus::message, fetch_request, fetch_page>;
+  std::variant<hello, welcome, beat, closing, consensus::message, state_request, state_page>;
 
 /// Which lane carries it.
 lane lane_of(const message& what);

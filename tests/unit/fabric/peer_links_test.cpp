@@ -68,13 +68,13 @@ TEST_CASE("coordinators hear each other on both lanes, by the key's owner") {
   pair_of_coordinators both;
   both.meet();
   CHECK(both.one.links->send(2, numbered(1, 2, 1)) == send_outcome::queued);
-  CHECK(both.two.links->send(1, page(7, 10)) == send_outcome::queued);
+  CHECK(both.two.links->send(1, page(2, 1, 7, 10)) == send_outcome::queued);
   REQUIRE(both.two.messages.wait_for_count(1));
   REQUIRE(both.one.messages.wait_for_count(1));
   CHECK(both.two.messages.all()[0].node == 1);
   CHECK(number_of(both.two.messages.all()[0].what) == 1);
   CHECK(both.one.messages.all()[0].node == 2);
-  CHECK(std::get<fetch_page>(both.one.messages.all()[0].what).attempt == 7);
+  CHECK(std::get<state_page>(both.one.messages.all()[0].what).attempt == 7);
   REQUIRE(both.one.greetings.wait_for_count(2));
   CHECK(both.one.greetings.all()[0].disk == "disk-2");
 }
@@ -88,7 +88,7 @@ TEST_CASE("consensus overtakes 64 MiB of pages and keeps its order") {
   both.two.on_message = [all_queued](const message&) { all_queued.wait(); };
   both.meet();
   for (std::uint64_t i = 1; i <= pages; ++i)
-    REQUIRE(both.one.links->send(2, page(i, mib)) == send_outcome::queued);
+    REQUIRE(both.one.links->send(2, page(1, 2, i, mib)) == send_outcome::queued);
   for (std::uint64_t i = 1; i <= words; ++i)
     REQUIRE(both.one.links->send(2, numbered(1, 2, i)) == send_outcome::queued);
   queued.set_value();
@@ -245,7 +245,7 @@ TEST_CASE("a message in another's name, for another, or on the wrong lane is ref
   CHECK(one.wait_for_refusal("consensus.from"));
   two.say(numbered(2, 3, 1));
   CHECK(one.wait_for_refusal("consensus.to"));
-  two.say(page(1, 1));
+  two.say(page(2, 1, 1, 1));
   CHECK(one.wait_for_refusal("does not carry it"));
   two.say(welcome{1});
   CHECK(one.counted([](const link_counters& n) { return n.dropped_invalid == 4; }));
@@ -270,7 +270,7 @@ TEST_CASE("a peer that never reads costs its budget and no more") {
   std::uint64_t sent = 0;
   auto until = std::chrono::steady_clock::now() + patience;
   while (one.links->counters().sends_full < 100 && std::chrono::steady_clock::now() < until) {
-    if (one.links->send(2, page(++sent, mib / 4)) == send_outcome::full)
+    if (one.links->send(2, page(1, 2, ++sent, mib / 4)) == send_outcome::full)
       std::this_thread::yield();
     CHECK(one.links->counters().waiting_bytes <= budget);
   }

@@ -135,14 +135,16 @@ inline message numbered(std::uint64_t from, std::uint64_t to, std::uint64_t numb
     from, to, 1, number, consensus::append_entries_result{.term = 1, .last_index = number}};
 }
 
-inline message page(std::uint64_t attempt, std::size_t bytes) {
-  return fetch_page{.attempt = attempt, .rows = {{"key", std::string(bytes, 'x')}}};
+inline message
+page(std::uint64_t from, std::uint64_t to, std::uint64_t attempt, std::size_t bytes) {
+  return state_page{
+    .from = from, .to = to, .attempt = attempt, .rows = {{"key", std::string(bytes, 'x')}}};
 }
 
 inline std::uint64_t number_of(const message& what) {
   if (auto one = std::get_if<consensus::message>(&what))
     return one->sequence;
-  return std::get<fetch_page>(what).attempt;
+  return std::get<state_page>(what).attempt;
 }
 
 /// A coordinator that says exactly what the test tells it to.

@@ -55,17 +55,19 @@ consensus::install_snapshot an_install() {
   return {.version = 1, .term = 5, .mark = {10, 4, 3, members()}};
 }
 
-fetch_page a_page() {
-  return {
+state_page a_page() {
+  state_page page{
+    .from = 2,
+    .to = 1,
     .attempt = 4,
-    .is_last = true,
-    .next_seq = 7,
-    .next_key = "b",
+    .after = "A",
     .rows = {{"a", "1"}, {"b", std::string("\0", 1)}},
-    .applied = 12,
+    .is_last = true,
+    .index = 12,
     .term = 5,
-    .root = 99,
   };
+  page.root.bytes.fill(99);
+  return page;
 }
 
 hello a_hello() {
@@ -85,7 +87,7 @@ std::vector<message> messages() {
     from_2(consensus::append_entries_result{1, 5, 6, 7, 3, 4}),
     from_2(an_install()),
     from_2(consensus::timeout_now{1, 5, 10, 4}),
-    fetch_request{4, 12, 7, "b"},
+    state_request{2, 1, 4, 12, "b"},
     a_page(),
   };
 }
@@ -140,7 +142,7 @@ TEST_CASE("every message between coordinators survives the wire") {
     CHECK(encoded(*back) == bytes);
   }
   CHECK(std::get<hello>(*decode_peer_message(bytes_of(encoded(a_hello())))) == a_hello());
-  CHECK(std::get<fetch_page>(*decode_peer_message(bytes_of(encoded(a_page())))) == a_page());
+  CHECK(std::get<state_page>(*decode_peer_message(bytes_of(encoded(a_page())))) == a_page());
 }
 
 TEST_CASE("the entries and members of a message come back as they were") {
@@ -371,27 +373,34 @@ TEST_CASE("a snapshot's mark is whole and not of the future") {
 }
 
 TEST_CASE("keys of a page ascend, and keys and values have their sizes") {
-  auto fault = [](const std::function<void(fetch_page&)>& damage) {
+  auto fault = [](const std::function<void(state_page&)>& damage) {
     auto page = a_page();
     damage(page);
     return fault_of(page);
   };
-  CHECK(fault([](fetch_page& p) { p.rows[1].key.assign(limits::key_bytes, 'z'); }).empty());
+  CHECK(fault([](state_page& p) { p.rows[1].key.assign(limits::key_bytes, 'z'); }).empty());
   CHECK(
-    fault([](fetch_page& p) { p.rows[1].key.assign(limits::key_bytes + 1, 'z'); })
-    == "fetch_page.rows[1].key"
+    fault([](state_page& p) { p.rows[1].key.assign(limits::key_bytes + 1, 'z'); })
+    == "state_page.rows[1].key"
   );
-  CHECK(fault([](fetch_page& p) { p.rows[0].key.clear(); }) == "fetch_page.rows[0].key");
-  CHECK(fault([](fetch_page& p) { p.rows[1].key = "a"; }) == "fetch_page.rows[1].key");
-  CHECK(fault([](fetch_page& p) { p.rows[1].value.assign(limits::row_bytes, 'x'); }).empty());
+  CHECK(fault([](state_page& p) { p.rows[0].key.clear(); }) == "state_page.rows[0].key");
+  CHECK(fault([](state_page& p) { p.rows[1].key = "a"; }) == "state_page.rows[1].key");
+  CHECK(fault([](state_page& p) { p.rows[1].value.assign(limits::row_bytes, 'x'); }).empty());
   CHECK(
-    fault([](fetch_page& p) { p.rows[1].value.assign(limits::row_bytes + 1, 'x'); })
-    == "fetch_page.rows[1].value"
+    fault([](state_page& p) { p.rows[1].value.assign(limits::row_bytes + 1, 'x'); })
+    == "state_page.rows[1].value"
   );
-  CHECK(fault([](fetch_page& p) { p.is_too_old = true; }) == "fetch_page");
-  CHECK(fault([](fetch_page& p) { p.applied = 0; }) == "fetch_page.applied");
-  CHECK(fault([](fetch_page& p) { p.attempt = 0; }) == "fetch_page.attempt");
-  CHECK(fault_of(fetch_request{.attempt = 1, .from_seq = 0}) == "fetch_request.from_seq");
+  CHECK(fault([](state_page& p) { p.is_refused = true; }) == "state_page");
+  CHECK(fault([](state_page& p) { p.index = 0; }) == "state_page.index");
+  CHECK(fault([](state_page& p) { p.attempt = 0; }) == "state_page.attempt");
+  CHECK(fault([](state_page& p) { p.after = "a"; }) == "state_page.rows[0].key");
+  CHECK(fault([](state_page& p) { p.from = 0; }) == "state_page.from");
+  state_request ask{2, 1, 1, 0, std::string(limits::key_bytes, 'k')};
+  CHECK(fault_of(ask).empty());
+  ask.after += 'k';
+  CHECK(fault_of(ask) == "state_request.after");
+  ask = {2, 1, 0, 0, {}};
+  CHECK(fault_of(ask) == "state_request.attempt");
 }
 
 TEST_CASE("a hello names a cluster, a coordinator, a disk and a connection") {
@@ -415,11 +424,14 @@ TEST_CASE("a message is from whom its key says, and for us") {
   CHECK(refuse_route(m, 3, 1)->where == "consensus.from");
   CHECK(refuse_route(m, 2, 3)->where == "consensus.to");
   CHECK(refuse_route(m, 2, 2)->where == "consensus.from");
+  CHECK_FALSE(refuse_route(a_page(), 2, 1));
+  CHECK(refuse_route(a_page(), 3, 1)->where == "state_page.from");
+  CHECK(refuse_route(state_request{2, 1, 1, 0, {}}, 2, 3)->where == "state_request.to");
 }
 
 TEST_CASE("pages travel on the bulk lane, everything else on the other") {
   CHECK(lane_of(a_page()) == lane::bulk);
-  CHECK(lane_of(fetch_request{}) == lane::bulk);
+  CHECK(lane_of(state_request{}) == lane::bulk);
   CHECK(lane_of(from_2(an_append())) == lane::consensus);
   CHECK(lane_of(beat{}) == lane::consensus);
 }
