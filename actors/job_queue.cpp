@@ -109,7 +109,7 @@ void job_queue_state::plan() {
     left = job.items_left;
   }
   for (const auto& id : ledger::overdue_jobs(t, now))
-    end(id, jobs::event::expire, "its time of 24 h is over; submit what is left as a new job");
+    end(id, jobs::event::expire, "its time is over; submit what is left as a new job");
   std::vector<wind_up_job> asked;
   for (const auto& [id, ending] : endings_)
     asked.push_back(ending.what);

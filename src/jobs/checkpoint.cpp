@@ -62,10 +62,9 @@ bool collected::has(std::uint32_t item) const {
 
 std::optional<collected::cut_blob> collected::cut(steady_time now) {
   const auto head = head_end_ - stored_.next_item;
-  if (refused_)
-    return now >= retry_at_ ? cut_now(now) : std::nullopt;
-  const bool due = head >= limits::checkpoint_items || head_bytes_ >= limits::checkpoint_bytes
-                   || head_end_ == items_ || now - last_ >= limits::checkpoint_every;
+  const bool due = refused_ || head >= limits::checkpoint_items
+                   || head_bytes_ >= limits::checkpoint_bytes || head_end_ == items_
+                   || now - last_ >= limits::checkpoint_every;
   return due ? cut_now(now) : std::nullopt;
 }
 

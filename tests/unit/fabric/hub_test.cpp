@@ -232,8 +232,8 @@ TEST_CASE("what is not a message is dropped and counted, and the session goes on
   std::string newer("\0\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0\x7f\0\0\0\0\0\0\0", 24);
   peer.say_bytes("");
   peer.say_bytes("not a message at all");
-  peer.say_bytes("two", true);
-  peer.say_bytes("frames");
+  peer.say_bytes(wire::encode(numbered(4)), true); // Two frames, each of them a message.
+  peer.say_bytes(wire::encode(numbered(4)));
   peer.say_bytes(newer);
   peer.say_bytes(std::string(limits::message_bytes + 8, '\0'));
   peer.say(join{"h3", s.h2.shared});
