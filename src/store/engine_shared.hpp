@@ -61,7 +61,7 @@ public:
     bool is_settled = false;
     bool is_fetching = false;
     std::string clock_text;
-    std::string_view promotion_problem; ///< A literal of the participant's.
+    std::string_view promotion_problem;                      ///< A literal of the participant's.
     std::shared_ptr<const consensus::configuration> members; ///< Copied each round, seldom new.
   };
   void set_log(const log_standing& now);

@@ -63,6 +63,26 @@ open_stores(const data_directory& directory, const engine_options& options) {
   return stores{*std::move(log), *std::move(state)};
 }
 
+struct loaded_stores {
+  stores open;
+  log_store::contents log;
+  state_store::mark state;
+};
+
+result<loaded_stores, problem>
+load(const data_directory& directory, const engine_options& options) {
+  auto open = open_stores(directory, options);
+  if (!open)
+    return unexpected{open.error()};
+  auto log = open->log->load();
+  if (!log)
+    return unexpected{log.error()};
+  auto state = open->state->load_mark();
+  if (!state)
+    return unexpected{state.error()};
+  return loaded_stores{*std::move(open), *std::move(log), *std::move(state)};
+}
+
 std::optional<problem> judge(
   const data_directory& directory, const log_store::contents& log, const state_store::mark& state
 ) {
@@ -122,23 +142,17 @@ result<void, problem> found(
   const consensus::hard_state& hard,
   const consensus::append& first
 ) {
-  auto open = open_stores(directory, options);
-  if (!open)
-    return unexpected{open.error()};
-  auto log = open->log->load();
-  if (!log)
-    return unexpected{log.error()};
-  auto state = open->state->load_mark();
-  if (!state)
-    return unexpected{state.error()};
-  if (!log->disk_id.empty() || !log->entries.empty() || state->index > 0)
+  auto all = load(directory, options);
+  if (!all)
+    return unexpected{all.error()};
+  if (!all->log.disk_id.empty() || !all->log.entries.empty() || all->state.index > 0)
     return unexpected{used_problem(directory)};
   // The log's identity comes last and with its first entry: without it there is nothing yet, and
   // founding may begin again.
   const auto id = to_text(new_uuid7());
-  auto failed = open->state->write_identity(id);
+  auto failed = all->open.state->write_identity(id);
   if (!failed)
-    failed = open->log->found(id, hard, first);
+    failed = all->open.log->found(id, hard, first);
   if (failed)
     return unexpected{write_problem(directory, *failed)};
   return {};
@@ -216,38 +230,33 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
 ) {
   if (!is_bootstrapped(directory))
     return unexpected{fresh_problem(directory)};
-  auto open = open_stores(directory, options);
-  if (!open)
-    return unexpected{open.error()};
-  auto log = open->log->load();
-  if (!log)
-    return unexpected{log.error()};
-  auto state = open->state->load_mark();
-  if (!state)
-    return unexpected{state.error()};
-  if (auto wrong = judge(directory, *log, *state))
+  auto loaded = load(directory, options);
+  if (!loaded)
+    return unexpected{loaded.error()};
+  auto& [open, log, state] = *loaded;
+  if (auto wrong = judge(directory, log, state))
     return unexpected{*wrong};
   for (const auto& prefix : machine->loaded_prefixes()) {
-    auto loaded = open->state->load_rows(prefix, [&](std::string_view key, std::string_view value) {
+    auto read = open.state->load_rows(prefix, [&](std::string_view key, std::string_view value) {
       return machine->load(key, value);
     });
-    if (!loaded)
-      return unexpected{loaded.error()};
+    if (!read)
+      return unexpected{read.error()};
   }
-  const auto run = log->run + 1;
-  if (auto failed = open->log->write_run(run); failed && !failed->is_disk_full)
+  const auto run = log.run + 1;
+  if (auto failed = open.log->write_run(run); failed && !failed->is_disk_full)
     return unexpected{write_problem(directory, *failed)};
-  auto member = make_member(options, run, *open->log);
+  auto member = make_member(options, run, *open.log);
   if (!member)
     return unexpected{member.error()};
 
-  const auto last = log->first_index + log->entries.size() - 1;
-  const auto is_alone = is_sole_voter(*log, options.server_id);
+  const auto last = log.first_index + log.entries.size() - 1;
+  const auto is_alone = is_sole_voter(log, options.server_id);
   auto all = std::make_unique<parts>(
-    std::move(options), *std::move(open), std::move(machine), *std::move(member)
+    std::move(options), std::move(open), std::move(machine), *std::move(member)
   );
-  all->applying.start(*state);
-  all->writing.start(*std::move(log), state->index);
+  all->applying.start(state);
+  all->writing.start(std::move(log), state.index);
   if (is_alone)
     all->shared.wait_for(last);
   return std::unique_ptr<ledger_engine>{new ledger_engine{std::move(all)}};

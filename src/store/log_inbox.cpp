@@ -37,11 +37,11 @@ bool log_inbox::put(waiting_proposal& one) {
 }
 
 bool log_inbox::put(ledger_engine::viewed& reader) {
-  return put_into(readers_, reader);
+  return put_into(waiting_.readers, reader);
 }
 
 bool log_inbox::put(order& one) {
-  return put_into(orders_, one);
+  return put_into(waiting_.orders, one);
 }
 
 void log_inbox::put(consensus::message what) {
@@ -51,7 +51,7 @@ void log_inbox::put(consensus::message what) {
     if (is_closed_ || messages_bytes_ + bytes > messages_bytes_max)
       return;
     messages_bytes_ += bytes;
-    messages_.push_back(std::move(what));
+    waiting_.messages.push_back(std::move(what));
   }
   more_.notify_one();
 }
@@ -59,9 +59,9 @@ void log_inbox::put(consensus::message what) {
 void log_inbox::put(state_page what) {
   {
     std::lock_guard hold{mutex_};
-    if (is_closed_ || pages_.size() >= pages_max)
+    if (is_closed_ || waiting_.pages.size() >= pages_max)
       return;
-    pages_.push_back(std::move(what));
+    waiting_.pages.push_back(std::move(what));
   }
   more_.notify_one();
 }
@@ -69,7 +69,7 @@ void log_inbox::put(state_page what) {
 void log_inbox::put(page_fate what) {
   {
     std::lock_guard hold{mutex_};
-    fates_.push_back(what);
+    waiting_.fates.push_back(what);
   }
   more_.notify_one();
 }
@@ -77,7 +77,7 @@ void log_inbox::put(page_fate what) {
 void log_inbox::accept_clock() {
   {
     std::lock_guard hold{mutex_};
-    is_clock_accepted_ = true;
+    waiting_.is_clock_accepted = true;
   }
   more_.notify_one();
 }
@@ -93,23 +93,16 @@ void log_inbox::nudge() {
 log_inbox::contents log_inbox::take(
   std::chrono::steady_clock::time_point until, const std::function<bool()>& is_settling
 ) {
-  contents out;
   std::unique_lock hold{mutex_};
   more_.wait_until(hold, until, [&] {
-    return is_closed_ || is_clock_accepted_ || is_nudged_ || !messages_.empty() || !pages_.empty()
-           || !fates_.empty() || !readers_.empty() || !orders_.empty()
+    return is_closed_ || is_nudged_ || !waiting_.is_empty()
            || (!proposals_.empty() && !is_settling());
   });
   is_nudged_ = false;
   if (is_closed_)
-    return out;
-  out.is_clock_accepted = std::exchange(is_clock_accepted_, false);
-  out.messages = std::exchange(messages_, {});
+    return {};
+  auto out = std::exchange(waiting_, {});
   messages_bytes_ = 0;
-  out.pages = std::exchange(pages_, {});
-  out.fates = std::exchange(fates_, {});
-  out.readers = std::exchange(readers_, {});
-  out.orders = std::exchange(orders_, {});
   if (!proposals_.empty() && !is_settling())
     take_batch(out);
   return out;
@@ -141,11 +134,9 @@ bool log_inbox::is_closed() const {
 
 log_inbox::contents log_inbox::leftovers() {
   std::lock_guard hold{mutex_};
-  contents out;
+  auto out = std::exchange(waiting_, {});
   for (auto& one : std::exchange(proposals_, {}))
     out.proposals.push_back(std::move(one));
-  out.readers = std::exchange(readers_, {});
-  out.orders = std::exchange(orders_, {});
   return out;
 }
 

@@ -2,8 +2,8 @@
 // What others want of the log writer: queues that any thread fills and one thread empties.
 //
 // Nothing that asks for an answer is dropped: a closed inbox leaves it with whoever brought it, and
-// what is still in it when it closes comes out of `close`. Messages of peers are different: what
-// does not fit is as good as lost on the way.
+// what is still in it when it closes comes out of `leftovers`. Messages of peers are different:
+// what does not fit is as good as lost on the way.
 
 #include "src/consensus/membership.hpp"
 #include "src/store/ledger_engine.hpp"
@@ -46,6 +46,11 @@ public:
     std::vector<ledger_engine::viewed> readers;
     std::vector<order> orders;
     bool is_clock_accepted = false;
+
+    bool is_empty() const {
+      return messages.empty() && pages.empty() && fates.empty() && proposals.empty()
+             && readers.empty() && orders.empty() && !is_clock_accepted;
+    }
   };
 
   // -- any thread. False: it is closed, and nothing was taken.
@@ -76,14 +81,9 @@ private:
 
   mutable std::mutex mutex_;
   std::condition_variable more_;
-  std::vector<consensus::message> messages_;
+  contents waiting_; ///< All but the proposals, of which one batch goes at a time.
   std::size_t messages_bytes_ = 0;
-  std::vector<state_page> pages_;
-  std::vector<page_fate> fates_;
   std::deque<waiting_proposal> proposals_;
-  std::vector<ledger_engine::viewed> readers_;
-  std::vector<order> orders_;
-  bool is_clock_accepted_ = false;
   bool is_nudged_ = false;
   bool is_closed_ = false;
 };

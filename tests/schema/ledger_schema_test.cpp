@@ -5,6 +5,7 @@
 #include "src/wire/export_codec.hpp"
 #include "src/wire/row_codec.hpp"
 #include "tests/schema/filled.hpp"
+#include "tests/support/hex.hpp"
 
 #include <capnp/dynamic.h>
 #include <capnp/serialize.h>
@@ -21,16 +22,6 @@ namespace assay::test {
 namespace {
 
 const std::string golden_path = ASSAY_SOURCE_DIR "/tests/schema/ledger-1.golden";
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (unsigned char c : bytes) {
-    text += digits[c >> 4];
-    text += digits[c & 15];
-  }
-  return text;
-}
 
 ledger::record around(ledger::payload p) {
   auto r = filler{}.make<ledger::record>();

@@ -2,6 +2,7 @@
 #include "src/consensus/configuration.hpp"
 #include "src/wire/peer_checks.hpp"
 #include "src/wire/peer_codec.hpp"
+#include "tests/support/hex.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -119,16 +120,6 @@ std::string install_fault(const std::function<void(consensus::install_snapshot&)
   return fault_with(an_install(), damage);
 }
 
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  for (unsigned char c : bytes) {
-    text += digits[c >> 4];
-    text += digits[c & 15];
-  }
-  return text;
-}
-
 } // namespace
 
 TEST_CASE("every message between coordinators survives the wire") {
@@ -208,7 +199,7 @@ TEST_CASE("the bytes of each message between coordinators stay what they are") {
   const std::string path = ASSAY_SOURCE_DIR "/tests/unit/wire/peers-1.golden";
   std::string text;
   for (const auto& what : messages())
-    text += hex(encoded(what)) + "\n";
+    text += test::hex(encoded(what)) + "\n";
   if (std::getenv("ASSAY_WRITE_GOLDEN") != nullptr)
     std::ofstream{path} << text;
   std::ifstream file{path};
