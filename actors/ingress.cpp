@@ -87,7 +87,7 @@ void ingress_state::accept(const pool::grant_lease& what) {
 void ingress_state::report(const pool_id& to) {
   auto pool = pools_.pools.find(to);
   auto view = views_.find(to);
-  if (pool == pools_.pools.end())
+  if (pool == pools_.pools.end() || !options_.serves)
     return;
   pool::ingress_reported report{.ingress = options_.name, .holdings = {}, .settled = {}};
   for (const auto& usage : options_.counters->usages()) {

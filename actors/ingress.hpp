@@ -25,6 +25,7 @@ struct ingress_options {
   std::shared_ptr<pool::endpoint_registry> counters;
   std::function<void(std::shared_ptr<const routing::routing_snapshot>)> post;
   std::function<void(const std::vector<routing::outcome>&)> count; ///< For metrics.
+  bool serves = true; ///< Without HTTP threads it wants no credits.
 };
 
 class ingress_state {

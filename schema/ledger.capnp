@@ -114,6 +114,10 @@ struct Member {
   address @2 :Text;
   signingPublic @3 :Text;
   voter @4 :Bool;
+  curvePublic @5 :Text;  # Z85
+  disk @6 :Text;
+  agents @7 :Text;   # HOST:PORT
+  ingress @8 :Text;  # HOST:PORT
 }
 
 # -- Declarations -----------------------------------------------------------------------------------
@@ -665,6 +669,7 @@ struct HeadRow {
   appliedIndex @5 :UInt64;
   appliedTerm @6 :UInt64;
   members @7 :List(Member);
+  lastMember @8 :UInt64;
 }
 
 struct CatalogRow {

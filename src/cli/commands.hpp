@@ -83,6 +83,12 @@ int ledger_log(const context& c, std::int64_t limit, const std::string& subject)
 int ledger_show(const context& c, const std::string& record);
 int ledger_verify(const context& c);
 int trust_clock(const context& c, const std::string& reason);
+int cluster_init(const context& c, const std::string& name);
+int cluster_token(const context& c, bool is_ingress);
+int cluster_join(const context& c, const std::string& token);
+int cluster_status(const context& c);
+int cluster_transfer(const context& c, const std::string& to);
+int cluster_remove(const context& c, const std::string& name, const std::string& reason);
 int host_token(const context& c, const std::string& name);
 int env(const context& c);
 

@@ -64,33 +64,6 @@ int ledger_verify(const context& c) {
   return 0;
 }
 
-int trust_clock(const context& c, const std::string& reason) {
-  auto answer = c.server.post("clock/trust", {{"reason", reason}});
-  if (!answer)
-    return complain(answer.error());
-  std::printf(
-    "the clock is trusted at %s UTC\n", date_text(number_at(*answer, "trusted_at_ms")).c_str()
-  );
-  return 0;
-}
-
-int host_token(const context& c, const std::string& name) {
-  auto answer = c.server.post("hosts/token", {{"name", name}});
-  if (!answer)
-    return complain(answer.error());
-  if (c.how != format::table) {
-    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
-    return 0;
-  }
-  std::printf("%s\n", text_at(*answer, "token").c_str());
-  std::fprintf(
-    stderr,
-    "good for one host until %s UTC; on that host: assay host join TOKEN --data DIR\n",
-    cell("expires_at_ms", answer->at("expires_at_ms")).c_str()
-  );
-  return 0;
-}
-
 int env(const context& c) {
   auto answer = c.server.get("env");
   if (!answer)

@@ -14,8 +14,8 @@ using fabric::lost_reason;
 using std::chrono::milliseconds;
 
 // Few, because libzmq counts messages and not bytes; the rest waits by bytes in the outbox.
-constexpr int consensus_in_libzmq = 4;
 constexpr int bulk_in_libzmq = 1;
+constexpr int others_in_libzmq = 4;
 
 std::uint64_t wall_us() {
   auto since = std::chrono::system_clock::now().time_since_epoch();
@@ -71,8 +71,13 @@ std::optional<dialler_news> peer_dialler::turn(steady_time now) {
   return {};
 }
 
+void peer_dialler::hurry(steady_time now) {
+  redial_.succeeded();
+  next_dial_ = std::min(next_dial_, now);
+}
+
 void peer_dialler::dial(steady_time now) {
-  auto waiting = which_ == lane::bulk ? bulk_in_libzmq : consensus_in_libzmq;
+  auto waiting = which_ == lane::bulk ? bulk_in_libzmq : others_in_libzmq;
   line_ = fabric::line{context_, whom_.address, how_.keys, whom_.key, waiting};
   heard_ = now;
   if (!line_)

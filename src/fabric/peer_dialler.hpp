@@ -28,6 +28,9 @@ public:
   lane which() const { return which_; }
   bool is_up() const { return welcomed_; }
 
+  /// The peer was heard: if it is not dialled now, that is worth a try at once.
+  void hurry(steady_time now);
+
   /// What happened since the last turn; several things need several turns.
   std::optional<dialler_news> turn(steady_time now);
 

@@ -35,7 +35,15 @@ peer_links::thread::~thread() {
 // -- from any thread --------------------------------------------------------------------------
 
 std::size_t peer_links::thread::budget(lane of) const {
-  return of == lane::bulk ? options_.bulk_bytes : options_.consensus_bytes;
+  switch (of) {
+  case lane::consensus:
+    return options_.consensus_bytes;
+  case lane::bulk:
+    return options_.bulk_bytes;
+  case lane::service:
+    return options_.service_bytes;
+  }
+  return 0;
 }
 
 send_outcome peer_links::thread::send(std::uint64_t to, const message& what) {
@@ -164,7 +172,7 @@ void peer_links::thread::redial_changed(const std::vector<peer>& peers) {
       note(gone, *news);
   }
   for (const auto& p : peers)
-    for (auto which : {lane::consensus, lane::bulk})
+    for (auto which : {lane::consensus, lane::bulk, lane::service})
       diallers_.try_emplace({p.node, which}, context_, options_, p, which, ++seeds_);
 }
 
@@ -194,30 +202,43 @@ void peer_links::thread::note(const way& where, const dialler_news& news) {
     events_.down(where.first, where.second, news.why);
 }
 
-/// All that fits of the consensus lanes, then one page per peer.
+/// All that fits of the consensus lanes, then a bounded part of service, then one page per peer.
 void peer_links::thread::flush() {
   for (auto& [where, dialler] : diallers_)
     if (where.second == lane::consensus)
       for (int i = 0; i < sends_per_turn && send_one(where, dialler); ++i) {
       }
   for (auto& [where, dialler] : diallers_)
+    if (where.second == lane::service)
+      flush_service(where, dialler);
+  for (auto& [where, dialler] : diallers_)
     if (where.second == lane::bulk)
       send_one(where, dialler);
 }
 
-/// False when nothing waits, or libzmq does not take it now.
-bool peer_links::thread::send_one(const way& where, peer_dialler& by) {
+void peer_links::thread::flush_service(const way& where, peer_dialler& by) {
+  std::size_t sent = 0;
+  for (int i = 0; i < sends_per_turn && sent < limits::peer_service_turn_bytes; ++i) {
+    auto bytes = send_one(where, by);
+    if (bytes == 0)
+      return;
+    sent += bytes;
+  }
+}
+
+/// The bytes that were sent; 0 when nothing waits, or libzmq does not take it now.
+std::size_t peer_links::thread::send_one(const way& where, peer_dialler& by) {
   auto bytes = take(where);
   if (!bytes)
-    return false;
+    return 0;
   if (!by.send(*bytes)) {
     put_back(where, *std::move(bytes));
-    return false;
+    return 0;
   }
   ++counters_.sent;
   std::lock_guard hold{mutex_};
   outboxes_.at(where).bytes -= bytes->size() + message_overhead;
-  return true;
+  return bytes->size();
 }
 
 std::optional<std::string> peer_links::thread::take(const way& where) {
@@ -315,7 +336,7 @@ void peer_links::thread::judge_message(const std::string& routing, const peer& f
       {problem_kind::invalid,
        "a message came on a connection that does not carry it",
        "peer message",
-       "Pages go on the bulk lane, consensus on the other"}
+       "Here it goes on the lane " + std::string{name(lane_of(said))}}
     );
   if (auto wrong = refuse_route(said, from.node, options_.self.node))
     return refuse(from.node, *wrong);
@@ -341,6 +362,9 @@ void peer_links::thread::greet(const std::string& routing, const peer& from, con
   if (greeting.replaced)
     tell(greeting.replaced->routing, greeting.replaced->why);
   tell(routing, welcome{said.session});
+  for (auto& [where, dialler] : diallers_)
+    if (where.first == from.node)
+      dialler.hurry(clock::now());
   if (events_.greeted)
     events_.greeted(said);
 }

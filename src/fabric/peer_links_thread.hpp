@@ -53,7 +53,8 @@ private:
   void turn_diallers();
   void note(const way& where, const dialler_news& news);
   void flush();
-  bool send_one(const way& where, peer_dialler& by);
+  void flush_service(const way& where, peer_dialler& by);
+  std::size_t send_one(const way& where, peer_dialler& by);
   std::optional<std::string> take(const way& where);
   void put_back(const way& where, std::string bytes);
   bool has_waiting(const way& where) const;

@@ -471,12 +471,17 @@ struct cluster_created {
   friend bool operator==(const cluster_created&, const cluster_created&) = default;
 };
 
+/// Whoever holds the ledger: a coordinator, which votes, or a separate ingress, which does not.
 struct member {
   std::uint64_t id = 0; ///< Raft's; never used twice.
   std::string name;
-  std::string address;
+  std::string address; ///< `HOST:PORT` where other members dial it; "local" in a group of one.
   std::string signing_public; ///< Ed25519, 64 hexadecimal digits: checks batches it proposes.
-  bool voter = true;
+  bool voter = true;          ///< Wanted: it has its vote once it has caught up.
+  std::string curve_public;   ///< Z85; empty in a group of one that nobody can join.
+  std::string disk;           ///< Of its data directory: the id on another disk is somebody else.
+  std::string agents;         ///< `HOST:PORT` of its hub; empty: it has none.
+  std::string ingress;        ///< `HOST:PORT` of its ingress; empty: it has none.
 
   friend bool operator==(const member&, const member&) = default;
 };

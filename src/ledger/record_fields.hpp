@@ -340,6 +340,10 @@ void fields(auto&& v, either<member> auto& x) {
   v("address", x.address);
   v("signing_public", x.signing_public);
   v("voter", x.voter);
+  v("curve_public", x.curve_public);
+  v("disk", x.disk);
+  v("agents", x.agents);
+  v("ingress", x.ingress);
 }
 
 void fields(auto&& v, either<membership> auto& x) {

@@ -30,6 +30,7 @@ struct head_row {
   std::uint64_t applied_index = 0;
   std::uint64_t applied_term = 0;
   std::vector<member> members;
+  std::uint64_t last_member = 0; ///< The highest id that a member ever had.
 
   friend bool operator==(const head_row&, const head_row&) = default;
 };

@@ -11,16 +11,25 @@ namespace assay::app::admin {
 
 namespace {
 
+enum class answered_by : std::uint8_t { leader, anyone };
+
 struct route {
   std::string_view method;
   std::string_view pattern; ///< `*` is one segment; a name that holds `/` comes percent-encoded.
   answer (*handler)(const call&);
   std::string_view words{}; ///< Keys of the body, of the query where there is no body.
+  answered_by who = answered_by::leader;
 };
 
 constexpr route routes[] = {
   {"GET", "status", status},
-  {"GET", "env", env},
+  {"GET", "env", env, "", answered_by::anyone},
+  {"GET", "cluster", cluster_status, "", answered_by::anyone},
+  {"POST", "cluster/init", has_cluster, "name", answered_by::anyone},
+  {"POST", "cluster/join", has_cluster, "token", answered_by::anyone},
+  {"POST", "cluster/token", cluster_token, "role"},
+  {"POST", "cluster/transfer", cluster_transfer, "to"},
+  {"POST", "cluster/remove", cluster_remove, "name reason"},
   {"POST", "apply", apply, "files dry_run"},
   {"POST", "qualify", qualify, "implementation reason"},
   {"POST", "promote", promote, "implementation status reason"},
@@ -29,11 +38,11 @@ constexpr route routes[] = {
   {"POST", "revoke", revoke, "kind name reason record_id"},
   {"POST", "approve", approve, "artifact reason record_id"},
   {"POST", "explain", explain, "model key input_tokens output_tokens stream"},
-  {"GET", "decisions/*", decision},
+  {"GET", "decisions/*", decision, "", answered_by::anyone},
   {"GET", "ledger", ledger_log, "limit subject"},
   {"POST", "ledger/verify", ledger_verify},
   {"GET", "ledger/*", ledger_show},
-  {"POST", "clock/trust", trust_clock, "reason"},
+  {"POST", "clock/trust", trust_clock, "reason", answered_by::anyone},
   {"POST", "hosts/token", host_token, "name pool"},
   {"POST", "jobs", submit, "name model input priority record_id"},
   {"GET", "jobs/*/output", job_output},
@@ -142,16 +151,31 @@ std::optional<problem> unknown_word(const route& r, const call& c) {
   return {};
 }
 
+/// To whoever leads, when that is known and another one; what was passed on once is not again.
+http::service_response
+pass_on(app::parts& parts, const http::service_request& request, const ledger::author& author) {
+  auto now = parts.engine->status();
+  auto is_known = now.leader_id != 0 && now.leader_id != now.server_id;
+  if (!parts.forwarding || !is_known || !request.peer_uid)
+    return error_response(no_leader_here(parts));
+  auto got = parts.forwarding->ask(now.leader_id, request, author);
+  return got ? std::move(*got) : error_response(got.error());
+}
+
 http::service_response respond(
   app::parts& parts,
   const http::service_request& request,
+  const ledger::author& author,
   const route& r,
   std::vector<std::string> path
 ) {
+  auto lead = parts.lead.get();
+  if (r.who == answered_by::leader && !lead)
+    return pass_on(parts, request, author);
   auto body = body_of(request);
   if (!body)
     return error_response(body.error());
-  call c{parts, std::move(path), request.query, std::move(*body), author_of(*request.peer_uid)};
+  call c{parts, std::move(lead), std::move(path), request.query, std::move(*body), author};
   if (auto unknown = unknown_word(r, c))
     return error_response(*unknown);
   auto got = r.handler(c);
@@ -165,11 +189,12 @@ http::service_response respond(
 http::service_response guarded(
   app::parts& parts,
   const http::service_request& request,
+  const ledger::author& author,
   const route& route,
   std::vector<std::string> path
 ) {
   try {
-    return respond(parts, request, route, std::move(path));
+    return respond(parts, request, author, route, std::move(path));
   } catch (const boost::system::system_error& why) {
     // A field of another type than the handler took for granted: its accessors throw this.
     return error_response(
@@ -201,6 +226,11 @@ http::service_response serve(app::parts& parts, const http::service_request& req
        {},
        "use the admin socket"}
     );
+  return serve_as(parts, request, author_of(*request.peer_uid));
+}
+
+http::service_response
+serve_as(app::parts& parts, const http::service_request& request, const ledger::author& author) {
   if (!request.path.starts_with(prefix))
     return error_response(
       {problem_kind::not_found, "unknown path", request.path, "everything lies under /assay/v1/"}
@@ -212,7 +242,7 @@ http::service_response serve(app::parts& parts, const http::service_request& req
     if (!matches(route.pattern, path, matched))
       continue;
     if (route.method == request.method)
-      return guarded(parts, request, route, matched);
+      return guarded(parts, request, author, route, matched);
     allowed += (allowed.empty() ? "" : ", ") + std::string{route.method};
   }
   if (allowed.empty())

@@ -72,8 +72,8 @@ result<world, problem> look(const call& c) {
   auto read = read_now(*c.parts.engine);
   if (!read)
     return unexpected{read.error()};
-  world w{c.parts, read->tables, read->seq, {}, {}, wall_now()};
-  auto parts = ask<parts_answer>(*c.parts.actors, c.parts.supervisor, parts_question{});
+  world w{c.parts, c.lead, read->tables, read->seq, {}, {}, wall_now()};
+  auto parts = ask<parts_answer>(*c.parts.actors, c.lead->supervisor, parts_question{});
   if (!parts)
     return unexpected{parts.error()};
   for (const auto& [id, link] : parts->links)

@@ -10,6 +10,7 @@ namespace assay::app::admin {
 /// One moment: what the ledger says and what is seen.
 struct world {
   app::parts& parts;
+  std::shared_ptr<const leading> lead;
   std::shared_ptr<const ledger::tables> tables;
   std::uint64_t seq = 0;
   std::map<host_id, host_answer> hosts;

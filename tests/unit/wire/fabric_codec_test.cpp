@@ -1,9 +1,10 @@
-#include "src/base/limits.hpp"
+#include "src/base/peer_limits.hpp"
 #include "src/wire/fabric_codec.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -79,6 +80,44 @@ fabric::start_replica a_start() {
   };
 }
 
+fabric::joining_member a_member() {
+  return {
+    .name = "c2",
+    .peers = "10.0.0.2:7104",
+    .agents = "10.0.0.2:7103",
+    .ingress = "10.0.0.2:7100",
+    .signing_public = std::string(64, 'a'),
+    .disk = "0190-disk",
+    .schema_version = 3,
+    .clock = {1'764'000'000'000},
+  };
+}
+
+fabric::join a_join() {
+  return {"c2", {a_digest(6).bytes}, a_member()};
+}
+
+coordinator_at a_coordinator(std::uint8_t number) {
+  return {"10.0.0." + std::to_string(number) + ":7103", {a_digest(number).bytes}};
+}
+
+fabric::joined a_joined() {
+  return {
+    .accepted = true,
+    .identity = {"c2"},
+    .text = "welcome",
+    .leader = a_coordinator(1),
+    .coordinators = {a_coordinator(1), a_coordinator(2)},
+    .cluster =
+      joined_cluster{
+        .cluster = new_uuid7(),
+        .name = "site",
+        .node = 7,
+        .members = {{1, "c1", "10.0.0.1:7104", {a_digest(8).bytes}, "disk-1", true}},
+      },
+  };
+}
+
 /// One of each kind, with every field set to something that is not its default.
 std::vector<agent_message> agent_messages() {
   return {
@@ -95,13 +134,13 @@ std::vector<agent_message> agent_messages() {
     }},
     log_chunk{{"m/p/a/0@h"}, 7, 1'024, "line\n", true},
     adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}, wall_ms{1'764'000'000'000}},
-    join{"host-2", {a_digest(6).bytes}},
+    a_join(),
   };
 }
 
 std::vector<coordinator_message> coordinator_messages() {
   return {
-    welcome{1, 3, 99, 1'000ms, {"host-1"}},
+    welcome{1, 3, 99, 1'000ms, {"host-1"}, {a_coordinator(1), a_coordinator(2)}},
     coordinator_heartbeat{3},
     a_start(),
     stop_replica{3, {"m/p/a/0@h"}, 8, "moved", 30'000ms},
@@ -110,8 +149,8 @@ std::vector<coordinator_message> coordinator_messages() {
     verify_artifact{3, a_manifest()},
     drain_host{3, false, "repaired"},
     want_log{{"r"}, 1, 65'536},
-    closing{closing_reason::protocol, "too old"},
-    joined{true, {"host-2"}, "welcome"},
+    closing{closing_reason::not_leader, "moved", a_coordinator(1), {a_coordinator(2)}},
+    a_joined(),
   };
 }
 
@@ -136,6 +175,90 @@ TEST_CASE("every coordinator message survives the wire") {
     auto back = decode_coordinator_message(bytes_of(encode(message)));
     REQUIRE(back);
     CHECK(*back == message);
+  }
+}
+
+/// What survives the wire is the same, and nothing else is read.
+template <class Message>
+bool survives(const Message& message) {
+  auto back = decode_coordinator_message(bytes_of(encode(coordinator_message{message})));
+  return back && std::get<Message>(*back) == message;
+}
+
+template <class Message>
+bool is_malformed(const Message& message) {
+  auto back = decode_coordinator_message(bytes_of(encode(coordinator_message{message})));
+  return !back && back.error() == decode_fault::malformed;
+}
+
+bool is_malformed(const join& message) {
+  auto back = decode_agent_message(bytes_of(encode(agent_message{message})));
+  return !back && back.error() == decode_fault::malformed;
+}
+
+TEST_CASE("every reason to close keeps its meaning on the wire") {
+  for (int i = 0; i <= static_cast<int>(closing_reason::not_leader); ++i)
+    CHECK(survives(closing{static_cast<closing_reason>(i), "why"}));
+}
+
+TEST_CASE("a leader that is not known, and a host's join, are told apart from one that is there") {
+  CHECK(survives(closing{closing_reason::not_leader, "electing"}));
+  CHECK(survives(joined{false, {}, "the token was used"}));
+  auto host = join{"h2", {a_digest(6).bytes}};
+  CHECK(*decode_agent_message(bytes_of(encode(agent_message{host}))) == agent_message{host});
+}
+
+TEST_CASE("a closing is a closing to a reader that knows none of its reasons") {
+  auto bytes_with = [](closing_reason reason) {
+    return encode(coordinator_message{closing{reason, ""}});
+  };
+  // The reason is where two closings differ.
+  auto bytes = bytes_with(closing_reason::shutting_down);
+  auto other = bytes_with(closing_reason::protocol);
+  auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin()).first - bytes.begin();
+  auto moved = bytes_with(closing_reason::not_leader);
+  CHECK(moved[at] == bytes[at]); // What an older agent reads: the coordinator ends.
+  bytes[at] = 64;
+  auto back = decode_coordinator_message(bytes_of(bytes));
+  REQUIRE(back);
+  CHECK(std::get<closing>(*back).reason == closing_reason::shutting_down);
+}
+
+TEST_CASE("as many coordinators as a group may have are read, and not one more") {
+  std::vector<coordinator_at> most(limits::peers, a_coordinator(1));
+  CHECK(survives(welcome{.coordinators = most}));
+  most.push_back(a_coordinator(2));
+  CHECK(is_malformed(welcome{.coordinators = most}));
+  CHECK(is_malformed(closing{closing_reason::not_leader, "", {}, most}));
+  CHECK(is_malformed(joined{.coordinators = most}));
+  auto answer = a_joined();
+  answer.cluster->members.assign(limits::peers, answer.cluster->members[0]);
+  CHECK(survives(answer));
+  answer.cluster->members.push_back(answer.cluster->members[0]);
+  CHECK(is_malformed(answer));
+}
+
+TEST_CASE("an address or a name over its limit is malformed, wherever it stands") {
+  auto at = a_coordinator(1);
+  at.address.assign(limits::peer_address_bytes, 'a');
+  CHECK(survives(welcome{.coordinators = {at}}));
+  at.address += 'a';
+  CHECK(is_malformed(welcome{.coordinators = {at}}));
+  CHECK(is_malformed(joined{.leader = at}));
+  const std::pair<std::string joining_member::*, std::size_t> parts[] = {
+    {&joining_member::name, limits::name_bytes},
+    {&joining_member::peers, limits::peer_address_bytes},
+    {&joining_member::agents, limits::peer_address_bytes},
+    {&joining_member::ingress, limits::peer_address_bytes},
+    {&joining_member::signing_public, limits::name_bytes},
+    {&joining_member::disk, limits::name_bytes},
+  };
+  for (const auto& [part, most] : parts) {
+    auto said = a_join();
+    ((*said.member).*part).assign(most, 'a');
+    CHECK_FALSE(is_malformed(said));
+    ((*said.member).*part) += 'a';
+    CHECK(is_malformed(said));
   }
 }
 

@@ -1,8 +1,5 @@
-#include "src/base/peer_limits.hpp"
-#include "src/consensus/configuration.hpp"
-#include "src/wire/peer_checks.hpp"
-#include "src/wire/peer_codec.hpp"
 #include "tests/support/hex.hpp"
+#include "tests/unit/wire/peer_samples.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -17,94 +14,7 @@ namespace assay::wire {
 
 namespace {
 
-using namespace assay::peers;
-using consensus::entry_kind;
-
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span{text});
-}
-
-consensus::configuration members() {
-  return {
-    {1, "10.0.0.1:7104", consensus::member_role::voter},
-    {2, "10.0.0.2:7104", consensus::member_role::spare},
-  };
-}
-
-message from_2(consensus::message_body body) {
-  return consensus::message{2, 1, 7, 9, std::move(body)};
-}
-
-consensus::append_entries an_append() {
-  return {
-    .version = 1,
-    .term = 5,
-    .previous_index = 10,
-    .previous_term = 4,
-    .commit = 9,
-    .count = 3,
-    .entries =
-      {
-        {4, entry_kind::command, std::string("any\0byte", 8)},
-        {5, entry_kind::barrier, "12345678"},
-        {5, entry_kind::change, consensus::encode(members())},
-      },
-  };
-}
-
-consensus::install_snapshot an_install() {
-  return {.version = 1, .term = 5, .mark = {10, 4, 3, members()}};
-}
-
-state_page a_page() {
-  state_page page{
-    .from = 2,
-    .to = 1,
-    .attempt = 4,
-    .after = "A",
-    .rows = {{"a", "1"}, {"b", std::string("\0", 1)}},
-    .is_last = true,
-    .index = 12,
-    .term = 5,
-  };
-  page.root.bytes.fill(99);
-  return page;
-}
-
-hello a_hello() {
-  return {1, 77, lane::bulk, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}, 2, "d", 3};
-}
-
-/// One of each kind, with every field set to something that is not its default.
-std::vector<message> messages() {
-  return {
-    a_hello(),
-    welcome{77},
-    beat{},
-    closing{closing_reason::other_disk, "another disk"},
-    from_2(consensus::request_vote{1, 5, 2, 10, 4, true, true}),
-    from_2(consensus::request_vote_result{1, 5, true, true, 3, 4}),
-    from_2(an_append()),
-    from_2(consensus::append_entries_result{1, 5, 6, 7, 3, 4}),
-    from_2(an_install()),
-    from_2(consensus::timeout_now{1, 5, 10, 4}),
-    state_request{2, 1, 4, 12, "b"},
-    a_page(),
-  };
-}
-
-std::string encoded(const message& what) {
-  auto bytes = encode(what);
-  INFO((bytes ? std::string{} : to_text(bytes.error())));
-  REQUIRE(bytes);
-  return *bytes;
-}
-
-/// The place of the fault; empty when there is none.
-std::string fault_of(const message& what) {
-  auto wrong = refuse(what);
-  return wrong ? wrong->where : std::string{};
-}
+using namespace test;
 
 template <class Body>
 std::string fault_with(Body body, const std::function<void(Body&)>& damage) {
@@ -199,7 +109,7 @@ TEST_CASE("the bytes of each message between coordinators stay what they are") {
   const std::string path = ASSAY_SOURCE_DIR "/tests/unit/wire/peers-1.golden";
   std::string text;
   for (const auto& what : messages())
-    text += test::hex(encoded(what)) + "\n";
+    text += assay::test::hex(encoded(what)) + "\n";
   if (std::getenv("ASSAY_WRITE_GOLDEN") != nullptr)
     std::ofstream{path} << text;
   std::ifstream file{path};
@@ -211,7 +121,7 @@ TEST_CASE("a kind that only a newer schema knows is refused as such, not as dama
   auto bytes = encoded(beat{});
   auto tag = bytes.find('\x02', 16);
   REQUIRE(tag != std::string::npos);
-  bytes[tag] = 7; // One past the last.
+  bytes[tag] = static_cast<char>(std::variant_size_v<message>); // One past the last.
   auto back = decode_peer_message(bytes_of(bytes));
   REQUIRE_FALSE(back);
   CHECK(back.error().kind == problem_kind::refused);
@@ -420,9 +330,15 @@ TEST_CASE("a message is from whom its key says, and for us") {
   CHECK(refuse_route(state_request{2, 1, 1, 0, {}}, 2, 3)->where == "state_request.to");
 }
 
-TEST_CASE("pages travel on the bulk lane, everything else on the other") {
+TEST_CASE("pages and the admin API travel on the bulk lane, pools and ingresses on theirs") {
   CHECK(lane_of(a_page()) == lane::bulk);
   CHECK(lane_of(state_request{}) == lane::bulk);
+  CHECK(lane_of(an_admin_ask()) == lane::bulk);
+  CHECK(lane_of(admin_answer{}) == lane::bulk);
+  for (const auto& what : messages()) {
+    auto is_service = (what.index() >= 7 && what.index() <= 15) || what.index() == 18;
+    CHECK((lane_of(what) == lane::service) == is_service);
+  }
   CHECK(lane_of(from_2(an_append())) == lane::consensus);
   CHECK(lane_of(beat{}) == lane::consensus);
 }
