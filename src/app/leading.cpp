@@ -42,6 +42,9 @@ leading::leading(caf::actor_system& system, const leading_options& options) : te
     .pool_listeners = {evaluator, mover, jobs},
     .send = options.send,
     .stop_process = options.stop_process,
+    .epoch = options.term,
+    .service = options.service,
+    .ingresses = options.ingresses,
   };
   supervisor = system.spawn(supervisor_behavior, std::move(watched));
   for (const tables_listener& who :

@@ -5,7 +5,7 @@
 // They begin with the tables and what agents and ingresses report, and end with the term: what they
 // had under way is known from the ledger to whoever leads next.
 
-#include "actors/interfaces.hpp"
+#include "actors/interfaces_peers.hpp"
 #include "actors/node_link.hpp"
 #include "src/app/errands.hpp"
 
@@ -23,7 +23,9 @@ struct leading_options {
   std::uint64_t term = 0;
   ledger_actor ledger;
   ingress_actor router;
-  app::errands* errands = nullptr; ///< Outlives the actors.
+  service_links_actor service;                        ///< None in a standalone.
+  std::function<std::vector<ingress_id>()> ingresses; ///< Of the whole group.
+  app::errands* errands = nullptr;                    ///< Outlives the actors.
   agent_sender send;
   std::function<void(const std::string& why)> stop_process;
 };

@@ -1,49 +1,23 @@
-#include "src/app/node.hpp"
-
 #include "actors/ingress.hpp"
 #include "actors/ledger.hpp"
 #include "src/app/admin/admin.hpp"
-#include "src/app/agent_keeper.hpp"
 #include "src/app/allow_list.hpp"
-#include "src/app/errands.hpp"
-#include "src/app/founding.hpp"
 #include "src/app/ingress_hooks.hpp"
-#include "src/app/joining.hpp"
-#include "src/app/leadership.hpp"
 #include "src/app/member_address.hpp"
 #include "src/app/monitor.hpp"
-#include "src/app/parts.hpp"
+#include "src/app/node_whole.hpp"
 #include "src/app/proposing.hpp"
-#include "src/app/standalone.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
 #include "src/store/ledger_machine.hpp"
 
-#include <caf/actor_system_config.hpp>
 #include <caf/send.hpp>
 
-#include <algorithm>
 #include <csignal>
-#include <mutex>
 
 namespace assay::app {
 
 namespace {
-
-struct actor_config : caf::actor_system_config {
-  actor_config() {
-    // A thousand messages of one actor must not keep the others waiting, and idle workers must not
-    // poll.
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-throughput", std::size_t{100});
-    set("scheduler.max-threads", std::size_t{2});
-  }
-};
-
-/// The address that local clients use: an ingress on all interfaces is reached on loopback.
-std::string reachable(const std::string& host) {
-  return host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host;
-}
 
 /// The port of the run before, if it is still to be had; else any free one.
 std::uint16_t port_again(const std::string& before) {
@@ -52,62 +26,6 @@ std::uint16_t port_again(const std::string& before) {
 }
 
 } // namespace
-
-struct node::whole {
-  whole(settings s, std::optional<app::place> where) : how{std::move(s)}, place{std::move(where)} {}
-
-  settings how;
-  std::optional<app::place> place; ///< A standalone has none.
-  std::optional<store::data_directory> directory;
-  own_secrets secrets;
-  app::metrics metrics;
-  std::unique_ptr<app::forwarding> forwarding;
-  std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
-  std::unique_ptr<store::ledger_engine> engine;
-  std::unique_ptr<store::blob_store> blobs;
-  std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
-  actor_config config;
-  std::unique_ptr<caf::actor_system> actors;
-  std::unique_ptr<app::errands> errands;
-  std::unique_ptr<http::ingress_server> ingress;
-  std::unique_ptr<fabric::hub> hub;
-  std::optional<join_desk> joins;
-  app::parts parts;
-  std::optional<app::leadership> leadership;
-  std::uint64_t last_leader = 0; ///< Told to the hub; the leadership's thread's.
-  std::unique_ptr<http::service_listener> admin;
-  std::unique_ptr<http::service_listener> monitor;
-  std::optional<endpoints> before;
-  std::optional<agent_keeper> keeper;
-
-  // The engine and the HTTP threads run before and after the actors do.
-  std::mutex bound_mutex;
-  bool is_bound = false;
-  std::atomic<bool> is_ready = false;
-
-  result<void, problem> start();
-  result<void, problem> open_ledger();
-  result<void, problem> found(const std::string& disk);
-  store::engine_options engine_options();
-  result<void, problem> start_ingress();
-  ingress_id ingress_name() const { return {place ? how.name : "ingress-1"}; }
-  void spawn_actors();
-  std::optional<http::client_address> door() const;
-  fabric::standing standing() const;
-  void fill_parts();
-  void watch_leadership();
-  void lead(std::uint64_t term);
-  void follow();
-  result<void, problem> start_hub();
-  result<void, problem> start_listeners();
-  result<void, problem> start_standalone();
-  void on_view(const store::view_ptr& view);
-  void hear(std::uint64_t node, peers::message said);
-  bool votes(std::uint64_t node) const;
-  void note_reach(std::uint64_t node, peers::lane lane, bool is_up);
-  void stop();
-  void end_actors();
-};
 
 // -- starting
 
@@ -158,7 +76,7 @@ result<void, problem> node::whole::open_ledger() {
   if (!blobs_opened)
     return unexpected{blobs_opened.error()};
   blobs = std::move(*blobs_opened);
-  return group ? group->start(*engine) : result<void, problem>{};
+  return {};
 }
 
 /// A group of one has nobody to learn from: what is not on record yet is put there now.
@@ -347,86 +265,6 @@ void node::whole::on_view(const store::view_ptr& view) {
   leadership->nudge();
 }
 
-// -- what other members say. Links' thread: must not block.
-
-void node::whole::hear(std::uint64_t node, peers::message said) {
-  std::scoped_lock lock{bound_mutex};
-  if (!is_bound)
-    return;
-  // What a coordinator says of who asked is believed, what a separate ingress says is not.
-  if (auto* ask = std::get_if<peers::admin_ask>(&said); ask && votes(node))
-    forwarding->hear(node, std::move(*ask));
-  if (auto* answer = std::get_if<peers::admin_answer>(&said))
-    forwarding->hear(node, std::move(*answer));
-}
-
-bool node::whole::votes(std::uint64_t node) const {
-  const auto& members = tables_of(*engine->current())->head.members;
-  auto at = std::ranges::find(members, node, &ledger::member::id);
-  return at != members.end() && at->voter;
-}
-
-void node::whole::note_reach(std::uint64_t node, peers::lane lane, bool is_up) {
-  std::scoped_lock lock{bound_mutex};
-  if (!is_bound || lane != peers::lane::bulk)
-    return;
-  if (is_up)
-    forwarding->reached(node);
-  else
-    forwarding->lost(node);
-}
-
-// -- leading and following
-
-void node::whole::watch_leadership() {
-  leadership.emplace(
-    *engine,
-    leadership_hooks{
-      .lead = [this](auto term) { lead(term); },
-      .follow = [this] { follow(); },
-      .look =
-        [this](const store::engine_status& now) {
-          if (!group)
-            return;
-          group->compare_clocks(now);
-          group->step(*tables_of(*engine->current()), now);
-          if (now.leader_id != last_leader) {
-            last_leader = now.leader_id;
-            hub->set_standing(standing());
-          }
-        },
-    }
-  );
-}
-
-void node::whole::lead(std::uint64_t term) {
-  if (auto done = issue_own_keys(*engine, secrets, how.name); !done)
-    log::warn("own_keys_not_issued", {{"why", to_text(done.error())}});
-  leading_options options{
-    .term = term,
-    .ledger = parts.ledger,
-    .router = parts.router,
-    .errands = errands.get(),
-    .send = [this](
-              const host_id& host, const fabric::coordinator_message& what
-            ) { hub->send(host, what); },
-    .stop_process =
-      [](const std::string& why) {
-        log::error("stopping", {{"why", why}});
-        std::_Exit(4);
-      },
-  };
-  parts.lead.set(std::make_shared<leading>(*actors, options));
-  hub->set_standing(standing());
-  // The epoch is new, even where the tables are not.
-  on_view(engine->current());
-}
-
-void node::whole::follow() {
-  parts.lead.set(nullptr);
-  hub->set_standing(standing());
-}
-
 result<void, problem> node::whole::start() {
   if (how.standalone)
     before = read_endpoints(how.data);
@@ -438,6 +276,8 @@ result<void, problem> node::whole::start() {
   errands = std::make_unique<app::errands>(
     [this] { return door(); }, errand_keys{secrets.evaluator_key, secrets.dispatcher_key}, *blobs
   );
+  if (group)
+    spawn_service_links();
   fill_parts();
   watch_leadership();
   if (auto done = start_hub(); !done)
@@ -446,6 +286,10 @@ result<void, problem> node::whole::start() {
     std::scoped_lock lock{bound_mutex};
     is_bound = true;
   }
+  // Only now, so that whoever is spoken of hears it.
+  if (group)
+    if (auto done = group->start(*engine); !done)
+      return done;
   on_view(engine->current());
   leadership->pass();
   leadership->begin();
@@ -488,17 +332,6 @@ fabric::standing node::whole::standing() const {
       out.leader = out.coordinators.back();
   }
   return out;
-}
-
-/// The ingress that EVALUATOR and DISPATCHER ask: our own, or one that can be reached.
-std::optional<http::client_address> node::whole::door() const {
-  if (ingress)
-    return http::client_address{reachable(how.ingress.host), ingress->port(), {}};
-  for (const auto& m : tables_of(*engine->current())->head.members)
-    if (!m.ingress.empty() && group && group->is_reached(m.id))
-      if (auto address = http::parse_client_address(m.ingress))
-        return *address;
-  return {};
 }
 
 void node::whole::fill_parts() {
@@ -559,6 +392,7 @@ void node::whole::end_actors() {
       caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
     who = nullptr;
   };
+  end(service);
   end(parts.router);
   end(parts.ledger);
   actors->await_all_actors_done();

@@ -6,8 +6,10 @@ agent may serve them all. It promises what `World` does: nothing lives on after 
 
 import json
 import random
+import re
 import signal
 import socket
+from pathlib import Path
 
 from world import BIN, World, eventually, expect
 
@@ -50,6 +52,7 @@ class Cluster(World):
         super().__init__()
         self.net = free_net()
         self.members = {}
+        self.agent_folders = []
         for name, these in roles.items():
             self.add(name, these)
         self.founder = next(iter(self.members.values()))
@@ -156,3 +159,48 @@ class Cluster(World):
                 name = one["summary"].split()[0]
                 found[name] = found.get(name, 0) + 1
         return found
+
+    # -- serving ---------------------------------------------------------------------------------
+
+    def start_agent(self, name="h1"):
+        """An agent that joined by a token, up to its first word to the leader."""
+        folder = self.root / name
+        token = self.patiently(self.alive()[0], "host", "token", "--name", name).out.split()[0]
+        self.assay("host", "join", "-", "--data", folder, "--host", name, text=token + "\n").is_ok()
+        agent = self.spawn(BIN / "assay-agent", "run", "--data", folder, "--path", self.path, log=f"{name}.log")
+        self.agent_folders.append(folder)
+        self.wait_connected(name)
+        return agent
+
+    def wait_connected(self, name="h1"):
+        def is_there():
+            hosts = json.loads(self.patiently(self.alive()[0], "get", "hosts", "-o", "json").out)
+            return next(h for h in hosts if h["name"] == name)["state"] == "connected"
+        eventually(is_there, f"{name} is connected: {self.log(f'{name}.log')}")
+
+    def serve(self, **how):
+        """An agent, a model that is applied, qualified and promoted, and a chat at every ingress."""
+        at = self.alive()[0]
+        self.start_agent()
+        said = self.patiently(at, "apply", "-f", self.catalog(**how)).out
+        self.secret = re.search(r"assay-[A-Za-z0-9_-]{43}", said)[0]
+        name = json.loads(self.patiently(at, "get", "implementations", "-o", "json").out)[0]["name"]
+        self.at(at, "qualify", name, "--wait", "--timeout", "100", patience=120).is_ok()
+        self.at(at, "promote", name, "--wait", "--timeout", "60", patience=90).is_ok()
+        for one in self.ingresses():
+            eventually(lambda: self.ask(one).status == 200, f"the ingress of {one} answers")
+        return self
+
+    def ingresses(self):
+        return [name for name in self.alive() if "ingress" in self.members[name].roles]
+
+    def ask(self, name, text="capital of France", **more):
+        """One chat at that member's ingress."""
+        body = {"model": "tiny", "messages": [{"role": "user", "content": text}], **more}
+        return self.post(body, where=(self.members[name].address, 7100), key=self.secret)
+
+    def close(self, is_failed=False):
+        self.end_started(lambda process: Path(process.args[0]).name == "assayd")
+        for folder in self.agent_folders:
+            self.run("assay-agent", "stop", "--data", folder, "--stop-replicas")
+        super().close(is_failed)

@@ -169,3 +169,71 @@ def scenario_cluster_wiped_disk():
         expect(next(m for m in seen["members"] if m["name"] == "c")["state"] != "up" or
                "other_disk" in w.log("a.log"), "it is refused", seen, w.log("a.log"))
         w.put("a", "unharmed")
+
+
+def loaded(w, names, deed, least=20):
+    """Chats at each of these ingresses, before, during and after `deed`; the answers that were not 200."""
+    answers = {name: [] for name in names}
+    is_over = threading.Event()
+
+    def load(name):
+        while not is_over.is_set():
+            try:
+                answers[name].append(w.ask(name))
+            except OSError as why:
+                answers[name].append(why)
+    threads = [threading.Thread(target=load, args=(name,)) for name in names]
+    for one in threads:
+        one.start()
+    try:
+        eventually(lambda: all(len(a) >= least for a in answers.values()), "answers before")
+        deed()
+        before = {name: len(a) for name, a in answers.items()}
+        eventually(lambda: all(len(answers[n]) >= before[n] + least for n in names), "answers after")
+    finally:
+        is_over.set()
+        for one in threads:
+            one.join()
+    return [str(a) for all_of in answers.values() for a in all_of if getattr(a, "status", 0) != 200]
+
+
+def scenario_cluster_serves():
+    """Chats at every ingress; kill -9 of the leader costs those that live not one request; agents follow."""
+    with three().form() as w:
+        w.serve()
+        gone = w.leader()
+        live = [name for name in w.ingresses() if name != gone]
+
+        def deed():
+            w.kill(gone)
+            expect(w.leader() != gone, "another one leads")
+            w.wait_connected()
+        failed = loaded(w, live, deed)
+        expect(not failed, "no request failed", len(failed), *failed[:3])
+        w.begin(gone)
+        w.settled()
+        eventually(lambda: w.ask(gone).status == 200, "its ingress serves again")
+        told = w.patiently(live[0], "get", "replicas", "-o", "json").json()
+        expect([r["phase"] for r in told] == ["ready"], "the replica was taken over, not started anew", told)
+
+
+def scenario_cluster_separate_ingress():
+    """An ingress that never votes serves through the loss of every coordinator."""
+    with Cluster(a=["coordinator"], b=["coordinator"], c=["coordinator"], i=["ingress"], j=["ingress"]) as w:
+        w.form()
+        roles = {m["name"]: m["role"] for m in w.cluster()["members"]}
+        expect(roles["i"] == roles["j"] == "ingress", "they have no vote", roles)
+        w.at("i", "apply", "-f", "-", text="project: p\n").ends(4, "separate ingress", "a, b, c")
+        w.serve()
+
+        def deed():
+            for name in ("a", "b", "c"):
+                w.kill(name)
+        failed = loaded(w, ["i", "j"], deed)
+        expect(not failed, "no request failed", len(failed), *failed[:3])
+        for name in ("a", "b", "c"):
+            w.begin(name)
+        w.settled()
+        w.wait_connected()
+        failed = loaded(w, ["i", "j"], lambda: w.put("a", "after"))
+        expect(not failed, "no request failed", len(failed), *failed[:3])

@@ -85,6 +85,8 @@ number_at(const json::object& from, std::string_view key, std::int64_t otherwise
 
 /// Why this assayd cannot answer for the cluster now, and who can.
 problem no_leader_here(const app::parts& parts); // members.cpp
+/// A separate ingress passes nothing on, and says who answers.
+problem not_for_an_ingress(const app::parts& parts); // members.cpp
 
 /// Puts one record on the ledger for the caller; the receipt as a document.
 answer put(

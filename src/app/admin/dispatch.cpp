@@ -154,6 +154,8 @@ std::optional<problem> unknown_word(const route& r, const call& c) {
 /// To whoever leads, when that is known and another one; what was passed on once is not again.
 http::service_response
 pass_on(app::parts& parts, const http::service_request& request, const ledger::author& author) {
+  if (!parts.settings.is_coordinator)
+    return error_response(not_for_an_ingress(parts));
   auto now = parts.engine->status();
   auto is_known = now.leader_id != 0 && now.leader_id != now.server_id;
   if (!parts.forwarding || !is_known || !request.peer_uid)

@@ -141,6 +141,18 @@ problem no_leader_here(const app::parts& parts) {
     "ask again in a second"};
 }
 
+problem not_for_an_ingress(const app::parts& parts) {
+  std::string names;
+  for (const auto& m : tables_of(*parts.engine->current())->head.members)
+    if (m.voter)
+      names += (names.empty() ? "" : ", ") + m.name;
+  return {
+    problem_kind::refused,
+    "a separate ingress answers for itself alone",
+    {},
+    "ask on a coordinator: " + names};
+}
+
 /// What founds or joins a cluster comes too late here.
 answer has_cluster(const call& c) {
   const auto& head = tables_of(*c.parts.engine->current())->head;
