@@ -89,6 +89,8 @@ result<void, problem> node::whole::found(const std::string& disk) {
   if (auto known = tables_of(*engine->current())->head.cluster; known && !place)
     by.cluster = *known;
   by.me = member_of(how, secrets, disk);
+  if (place)
+    by.me.id = place->node;
   return found_cluster(*engine, by);
 }
 

@@ -3,6 +3,7 @@
 #include "src/app/founding.hpp"
 #include "src/app/joining.hpp"
 #include "src/app/member_address.hpp"
+#include "src/app/restoring.hpp"
 #include "src/base/log.hpp"
 #include "src/http/service_listener.hpp"
 #include "src/ledger/record.hpp"
@@ -48,6 +49,10 @@ public:
       return take(body.get_object(), "name", [this](const auto& name) { return found(name); });
     if (request.method == "POST" && request.path == "/assay/v1/cluster/join")
       return take(body.get_object(), "token", [this](const auto& token) { return join(token); });
+    if (request.method == "POST" && request.path == "/assay/v1/cluster/restore")
+      return take(body.get_object(), "file", [this](const auto& file) {
+        return restore_member(how_, directory_, file);
+      });
     return refuse(
       {problem_kind::unavailable, "this assayd belongs to no cluster yet", how_.name, what_to_do}
     );

@@ -5,6 +5,7 @@
 #include "src/consensus/configuration.hpp"
 #include "src/store/applier.hpp"
 #include "src/store/log_writer.hpp"
+#include "src/store/moments.hpp"
 #include "src/store/state_desk.hpp"
 
 namespace assay::store {
@@ -384,6 +385,11 @@ result<std::optional<std::string>, problem> ledger_engine::read_row(std::string_
 
 result<std::vector<stored_row>, problem> ledger_engine::read_rows(const row_scan& what) const {
   return parts_->state->rows(what);
+}
+
+result<moment, problem> ledger_engine::read_moment(const row_taker& take) const {
+  auto at = parts_->state->copy_of_now();
+  return at ? copy_rows(**at, take) : result<moment, problem>{unexpected{at.error()}};
 }
 
 } // namespace assay::store

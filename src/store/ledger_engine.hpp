@@ -47,6 +47,13 @@ struct proposal {
   bool is_time_driven = false; ///< `expire` and its kin: refused while the clock is not trusted.
 };
 
+/// A log entry, and the state as of it.
+struct moment {
+  std::uint64_t index = 0;
+  std::uint64_t term = 0;
+};
+using row_taker = std::function<result<void, problem>(const std::vector<stored_row>&)>;
+
 enum class commit_point : std::uint8_t { log, state };
 
 /// What the process exits with after a disk error (EX_IOERR of sysexits.h).
@@ -164,6 +171,8 @@ public:
   /// Committed rows, straight from disk. Any thread.
   result<std::optional<std::string>, problem> read_row(std::string_view key) const;
   result<std::vector<stored_row>, problem> read_rows(const row_scan& what) const;
+  /// All rows as they are on disk at one moment, in the order of keys. Any thread.
+  result<moment, problem> read_moment(const row_taker& take) const;
 
 private:
   struct parts;

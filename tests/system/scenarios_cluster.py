@@ -147,6 +147,51 @@ def scenario_cluster_changes():
         check_all_found(w, ["without-c"])
 
 
+def scenario_cluster_lost_for_good():
+    """Every disk is lost: one member rises from a backup that a follower made, and others join it anew."""
+    with three().form() as w:
+        names = [f"r{i}" for i in range(6)]
+        for i, name in enumerate(names):
+            w.put("abc"[i % 3], name)
+        follower = next(name for name in w.alive() if name != w.leader())
+        file = w.root / "lab.assay"
+
+        def has_all():
+            w.at(follower, "cluster", "backup", file).ends(0, f"signing key of {follower}")
+            return json.loads(w.at(follower, "cluster", "backup", file, "-o", "json").out)["seq"] >= w.cluster(w.leader())["seq"]
+        eventually(has_all, "the follower has applied what was acknowledged")
+        expect(file.stat().st_mode & 0o777 == 0o600, "it is its owner's alone")
+        w.at(follower, "cluster", "restore", file).ends(4, "member of cluster 'lab' already")
+        w.at(follower, "cluster", "backup", w.root / "no" / "where").ends(3, "no backup was written")
+        # The others live on while one rises from the backup: nothing of theirs is touched, nobody joins by accident.
+        w.kill(follower, signal.SIGTERM)
+        shutil.rmtree(w.members[follower].data)
+        w.begin(follower)
+        w.at(follower, "cluster", "restore", w.root / "none").ends(3, "none")
+        w.at(follower, "cluster", "restore", w.members[follower].config).ends(1, "not a backup")
+        w.at(follower, "cluster", "restore", file).ends(0, f"{follower} is member 4 of cluster lab")
+        others = [name for name in w.members if name != follower]
+        w.put(others[0], "by-the-others")
+        seen = w.cluster(others[0])
+        expect([m["node"] for m in seen["members"]] == [1, 2, 3], "it is not theirs", seen)
+        eventually(lambda: next(m for m in w.cluster(others[0])["members"] if m["name"] == follower)["state"] != "up",
+                   "it has no link")
+        eventually(lambda: w.cluster(follower)["leader"] == follower, "it leads alone")
+        expect([m["node"] for m in w.cluster(follower)["members"]] == [4], "they are not its members")
+        w.put(follower, "by-the-risen")
+        expect("by-the-risen" not in w.found(others[0]) and "by-the-others" not in w.found(follower), "they are two")
+        for name in others:
+            w.kill(name)
+            shutil.rmtree(w.members[name].data)
+        for name in others:
+            w.begin(name)
+            w.join(name, at=follower)
+        w.settled()
+        check_all_found(w, [*names, "by-the-risen"])
+        nodes = sorted(m["node"] for m in w.cluster()["members"])
+        expect(nodes == [4, 5, 6], "no id is used twice", nodes)
+
+
 def scenario_cluster_wiped_disk():
     """A wiped disk does not come back under its old id, nor does its key on another disk."""
     with three().form() as w:

@@ -62,6 +62,7 @@ answer ledger_show(const call& c);      // records.cpp
 answer ledger_verify(const call& c);    // records.cpp
 answer status(const call& c);           // cluster.cpp
 answer has_cluster(const call& c);      // members.cpp
+answer cluster_backup(const call& c);   // backup.cpp
 answer cluster_status(const call& c);   // members.cpp
 answer cluster_token(const call& c);    // members.cpp
 answer cluster_transfer(const call& c); // members.cpp

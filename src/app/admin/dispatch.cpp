@@ -27,6 +27,8 @@ constexpr route routes[] = {
   {"GET", "cluster", cluster_status, "", answered_by::anyone},
   {"POST", "cluster/init", has_cluster, "name", answered_by::anyone},
   {"POST", "cluster/join", has_cluster, "token", answered_by::anyone},
+  {"POST", "cluster/restore", has_cluster, "file", answered_by::anyone},
+  {"POST", "cluster/backup", cluster_backup, "file", answered_by::anyone},
   {"POST", "cluster/token", cluster_token, "role"},
   {"POST", "cluster/transfer", cluster_transfer, "to"},
   {"POST", "cluster/remove", cluster_remove, "name reason"},
