@@ -125,8 +125,10 @@ private:
     for (std::filesystem::recursive_directory_iterator at{from_.blob_folder, failed}, end;
          !failed && at != end;
          at.increment(failed)) {
-      auto name = parse_digest(at->path().filename().string());
-      if (!name || from_.blobs.path(*name) != at->path())
+      // A blob's folder is called by the first two digits of its name.
+      const auto& file = at->path();
+      auto name = parse_digest(file.parent_path().filename().string() + file.filename().string());
+      if (!name || from_.blobs.path(*name) != file)
         continue;
       if (auto done = blob(*name); !done)
         return done;

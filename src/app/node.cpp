@@ -83,10 +83,16 @@ result<void, problem> node::whole::open_ledger() {
 result<void, problem> node::whole::found(const std::string& disk) {
   auto now = engine->status();
   auto is_alone = now.role == consensus::member_role::voter && now.members.size() == 1;
-  if (!is_alone)
+  // A restored member begins behind all of its log: the engine has not said yet that it is alone,
+  // and those whom the rows name must not be called in. Who joins has peers to learn from.
+  const auto tables = tables_of(*engine->current());
+  const auto& head = tables->head;
+  auto rises =
+    place && place->first_peers.empty() && !head.members.empty() && head.last_member < place->node;
+  if (!is_alone && !rises)
     return {};
   founder by{place ? place->cluster : new_uuid7(), place ? place->cluster_name : "standalone", {}};
-  if (auto known = tables_of(*engine->current())->head.cluster; known && !place)
+  if (auto known = head.cluster; known && !place)
     by.cluster = *known;
   by.me = member_of(how, secrets, disk);
   if (place)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <thread>
 
 namespace assay::app {
 
@@ -52,6 +53,12 @@ public:
     REQUIRE(found_cluster(*engine, by));
   }
 
+  /// A backup is of what is on disk, which follows what was answered.
+  void wait_for_disk() const {
+    while (engine->status().durable_index < engine->status().applied_index)
+      std::this_thread::yield();
+  }
+
   result<backup_manifest, problem> back_up(const std::filesystem::path& file) const {
     return write_backup(file, {*engine, *blobs, directory.blobs(), how.name, secrets.signing});
   }
@@ -90,7 +97,9 @@ struct backed_up {
     auto put = a.blobs->put(std::string(300'000, 'x'));
     REQUIRE(put);
     blob = *put;
+    a.wait_for_disk();
     auto made = a.back_up(file);
+    INFO((made ? std::string{} : to_text(made.error())));
     REQUIRE(made);
     what = *made;
   }
