@@ -1,6 +1,7 @@
 #include "src/app/backup_file.hpp"
 #include "src/app/founding.hpp"
 #include "src/app/member_address.hpp"
+#include "src/app/proposing.hpp"
 #include "src/app/restoring.hpp"
 #include "src/store/ledger_machine.hpp"
 #include "tests/support/temp_folder.hpp"
