@@ -4,6 +4,7 @@ A `Cluster` is a `World` without a standalone: members are started, joined, kill
 agent may serve them all. It promises what `World` does: nothing lives on after `close`.
 """
 
+import http.client
 import json
 import random
 import re
@@ -198,6 +199,14 @@ class Cluster(World):
         """One chat at that member's ingress."""
         body = {"model": "tiny", "messages": [{"role": "user", "content": text}], **more}
         return self.post(body, where=(self.members[name].address, 7100), key=self.secret)
+
+    def metrics(self, name):
+        connection = http.client.HTTPConnection(self.members[name].address, 7101, timeout=30)
+        try:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
 
     def close(self, is_failed=False):
         self.end_started(lambda process: Path(process.args[0]).name == "assayd")

@@ -33,6 +33,7 @@ struct reply {
   json::object document;
   std::string text;
   std::string text_type;
+  int status = 200; ///< Of the text: another member's answer comes as it was given.
 };
 
 using answer = result<reply, problem>;

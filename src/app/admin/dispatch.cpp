@@ -37,7 +37,7 @@ constexpr route routes[] = {
   {"POST", "waive", waive, "implementation gates hours reason record_id"},
   {"POST", "revoke", revoke, "kind name reason record_id"},
   {"POST", "approve", approve, "artifact reason record_id"},
-  {"POST", "explain", explain, "model key input_tokens output_tokens stream"},
+  {"POST", "explain", explain, "model key input_tokens output_tokens stream", answered_by::anyone},
   {"GET", "decisions/*", decision, "", answered_by::anyone},
   {"GET", "ledger", ledger_log, "limit subject"},
   {"POST", "ledger/verify", ledger_verify},
@@ -184,7 +184,7 @@ http::service_response respond(
   if (!got)
     return error_response(got.error());
   if (!got->text_type.empty())
-    return {200, got->text_type, std::move(got->text)};
+    return {got->status, got->text_type, std::move(got->text)};
   return {200, "application/json", json::serialize(got->document)};
 }
 
