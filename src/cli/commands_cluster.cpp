@@ -33,6 +33,7 @@ int ledger_log(const context& c, std::int64_t limit, const std::string& subject)
   auto answer = c.server.get(path);
   if (!answer)
     return complain(answer.error());
+  note_copy(*answer);
   std::fputs(show_items(answer->at("records").as_array(), c.how, c.where).c_str(), stdout);
   return 0;
 }

@@ -153,9 +153,11 @@ class Cluster(World):
 
     def found(self, at):
         """How often each project was declared, as that member's ledger has it."""
-        log = self.patiently(at, "ledger", "log", "--limit", "1000", "-o", "json").out
+        def look():  # From the leader, not from a copy that may be behind.
+            said = self.at(at, "ledger", "log", "--limit", "1000", "-o", "json")
+            return said.code == 0 and "no leader" not in said.err and said.out
         found = {}
-        for one in json.loads(log):
+        for one in json.loads(eventually(look, f"{at} reads the ledger", ADMIN_RETRY)):
             if one["kind"] == "declared" and one["summary"].endswith("project declared"):
                 name = one["summary"].split()[0]
                 found[name] = found.get(name, 0) + 1

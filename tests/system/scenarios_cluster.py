@@ -101,6 +101,9 @@ def scenario_cluster_without_quorum():
         for part in ("quorum is lost", *others, "2 are needed", "assayd"):
             expect(part in said, f"`{part}` is named", said)
         w.at(lead, "status").ends(5, "quorum is lost")
+        w.at(lead, "get", "projects").ends(0, "before", "no leader could be asked")
+        w.at(lead, "ledger", "log").ends(0, "no leader could be asked")
+        w.at(lead, "get", "jobs").is_ok()
         w.begin(others[0])
         w.put(lead, "after")
         found = w.found(others[0])

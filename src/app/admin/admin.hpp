@@ -38,6 +38,16 @@ struct reply {
 
 using answer = result<reply, problem>;
 
+/// What a read is answered from: on the leader the newest there is, elsewhere this member's own
+/// copy, and the answer says which.
+struct seen_tables {
+  std::shared_ptr<const ledger::tables> tables;
+  std::uint64_t seq = 0;
+  json::object
+    label; ///< `seq`, `freshness`, and for a copy `as_of_ms`: when its last batch was stamped.
+};
+result<seen_tables, problem> read_for(const call& c); // dispatch.cpp
+
 /// The whole API as one handler for a listener.
 http::service_response serve(app::parts& parts, const http::service_request& request);
 /// The same for somebody whom another member named.
