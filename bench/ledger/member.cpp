@@ -95,24 +95,28 @@ public:
   void send(store::state_page what) override { links_->send(what.to, what); }
 
   peers::peer_links& links() { return *links_; }
-  void connect(store::ledger_engine& to) { engine_ = &to; }
-  void end() { links_.reset(); }
+  /// Nothing: what arrives is dropped, and nothing is being delivered when this returns.
+  void connect(store::ledger_engine* to) {
+    std::lock_guard hold{mutex_};
+    engine_ = to;
+  }
 
 private:
   void hear(peers::message said) {
-    auto* to = engine_.load();
-    if (to == nullptr)
+    std::lock_guard hold{mutex_};
+    if (engine_ == nullptr)
       return;
     if (auto* word = std::get_if<consensus::message>(&said))
-      to->receive(std::move(*word));
+      engine_->receive(std::move(*word));
     else if (auto* request = std::get_if<peers::state_request>(&said))
-      to->receive(std::move(*request));
+      engine_->receive(std::move(*request));
     else if (auto* page = std::get_if<peers::state_page>(&said))
-      to->receive(std::move(*page));
+      engine_->receive(std::move(*page));
   }
 
-  std::unique_ptr<peers::peer_links> links_;
-  std::atomic<store::ledger_engine*> engine_ = nullptr;
+  std::mutex mutex_;
+  store::ledger_engine* engine_ = nullptr;
+  std::unique_ptr<peers::peer_links> links_; // Ends first: its thread delivers here.
 };
 
 ledger::signing_key::seed seed_of(std::uint64_t id) {
@@ -202,7 +206,7 @@ int main(int argc, char** argv) {
   );
   auto machine = std::make_unique<store::ledger_machine>(seed_of(id), std::to_string(id));
   auto engine = must(store::ledger_engine::open(directory, std::move(machine), options));
-  peers.connect(*engine);
+  peers.connect(engine.get());
   for (const auto& wrong : peers.links().set_peers(others(place, id)))
     stop(to_text(wrong));
 
@@ -217,6 +221,6 @@ int main(int argc, char** argv) {
   int signal = 0;
   ::sigwait(&ends, &signal);
   desk.stop();
-  peers.end();
+  peers.connect(nullptr);
   engine.reset();
 }
