@@ -72,6 +72,9 @@ public:
   }
 
   batch_outcome run() {
+    // Rows are large to move: the record's own, its index rows and one that it changes, and a few.
+    outcome_.rows.reserve(5 * batch_.entries.size() + 8);
+    outcome_.verdicts.reserve(batch_.entries.size());
     for (const auto& e : batch_.entries)
       outcome_.verdicts.push_back(take(e));
     finish();
