@@ -11,6 +11,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +29,12 @@ struct call {
   ledger::author author;
 };
 
-/// A JSON document, or, with `text` set, a body of another type.
+/// A JSON document, or, with `text_type` set, a body of another type: whole, or piece by piece.
 struct reply {
   json::object document;
   std::string text;
   std::string text_type;
+  std::function<std::optional<std::string>()> next_piece{};
 };
 
 using answer = result<reply, problem>;
@@ -56,6 +59,9 @@ answer decision(const call& c);      // explain.cpp
 answer ledger_log(const call& c);    // records.cpp
 answer ledger_show(const call& c);   // records.cpp
 answer ledger_verify(const call& c); // records.cpp
+answer ledger_export(const call& c); // served.cpp
+answer who_served(const call& c);    // served.cpp
+answer history(const call& c);       // served.cpp
 answer status(const call& c);        // cluster.cpp
 answer trust_clock(const call& c);   // cluster.cpp
 answer host_token(const call& c);    // cluster.cpp

@@ -32,7 +32,10 @@ constexpr route routes[] = {
   {"GET", "decisions/*", decision},
   {"GET", "ledger", ledger_log, "limit subject"},
   {"POST", "ledger/verify", ledger_verify},
+  {"GET", "ledger/export", ledger_export},
   {"GET", "ledger/*", ledger_show},
+  {"GET", "routes/*/served", who_served, "at_ms"},
+  {"GET", "routes/*/changes", history, "limit"},
   {"POST", "clock/trust", trust_clock, "reason"},
   {"POST", "hosts/token", host_token, "name pool"},
   {"POST", "jobs", submit, "name model input priority record_id"},
@@ -158,7 +161,7 @@ http::service_response respond(
   if (!got)
     return error_response(got.error());
   if (!got->text_type.empty())
-    return {200, got->text_type, std::move(got->text)};
+    return {200, got->text_type, std::move(got->text), std::move(got->next_piece)};
   return {200, "application/json", json::serialize(got->document)};
 }
 
