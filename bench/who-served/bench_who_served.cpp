@@ -33,8 +33,8 @@ namespace {
 using namespace ledger;
 
 constexpr std::uint64_t map_bytes = 8ULL << 30;
-constexpr std::uint64_t promotions = 1'000;
-constexpr std::uint64_t denied_each = 20; ///< Moves that came to nothing, between two promotions.
+constexpr std::uint64_t promotions = 500;
+constexpr std::uint64_t denied_each = 10; ///< Moves that came to nothing, between two promotions.
 constexpr std::uint64_t qualified_every = 5;
 constexpr std::size_t rows_at_once = 100'000;
 const model_id route{"m"};
