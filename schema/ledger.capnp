@@ -80,6 +80,7 @@ struct Payload {
     tokenIssued @23 :TokenIssued;
     jobSubmitted @24 :JobSubmitted;
     jobEnded @25 :JobEnded;
+    servingSummary @26 :ServingSummary;
   }
 }
 
@@ -569,6 +570,29 @@ struct JobEnded {
   succeeded @2 :UInt64;
   failed @3 :UInt64;
   detail @4 :Text;
+}
+
+struct ServingSummary {
+  # What one ingress, since it was started, sent to one implementation of a route in one hour.
+  # `decisions` is a digest over every decision, in the order in which they ended.
+  ingress @0 :Text;
+  boot @1 :UInt64;
+  hourMs @2 :Int64;
+  route @3 :Text;
+  implementation @4 :Text;
+  interactive @5 :UInt64;
+  batch @6 :UInt64;
+  served @7 :UInt64;
+  refused @8 :UInt64;
+  failed @9 :UInt64;
+  clientGone @10 :UInt64;
+  inputTokens @11 :UInt64;
+  outputTokens @12 :UInt64;
+  firstGeneration @13 :UInt64;
+  lastGeneration @14 :UInt64;
+  firstEndedMs @15 :Int64;
+  lastEndedMs @16 :Int64;
+  decisions @17 :Data;
 }
 
 # -- State entries ----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include "src/base/check.hpp"
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/service.hpp"
 
 #include <algorithm>
 #include <map>
@@ -43,6 +44,13 @@ ruling bad_envelope(const record& r) {
       "bad_envelope",
       "the record has " + std::to_string(r.subjects.size()) + " subjects and "
         + std::to_string(r.parents.size()) + " parents; at most 64 of each are allowed"
+    );
+  if (auto* s = std::get_if<serving_summary>(&r.payload); s && r.record_id != id_of(*s))
+    return refuse(
+      "bad_envelope",
+      "an hour of service is told under the id that follows from its ingress, boot, hour, route "
+      "and "
+      "implementation, so that it counts once"
     );
   for (const auto& s : subjects_of(r.payload))
     if (std::ranges::find(r.subjects, s) == r.subjects.end())

@@ -2,6 +2,7 @@
 
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/chronicle.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -142,6 +143,7 @@ ruling change(change_set& c, const cluster_created& p) {
   c.tables.head.cluster = p.cluster;
   c.tables.head.name = p.name;
   c.tables.head.chain = genesis(p.cluster);
+  c.about(indexes::mark, indexes::mark);
   return {};
 }
 

@@ -2,6 +2,7 @@
 // `manual_vector` change a route, by one generation each.
 
 #include "src/ledger/changes.hpp"
+#include "src/ledger/chronicle.hpp"
 #include "src/ledger/status.hpp"
 
 #include <algorithm>
@@ -380,6 +381,7 @@ ruling change(change_set& c, const move_route_changed& p) {
     next.changed_at = c.now;
   auto model = next.plan.model;
   put_moved(c, std::move(next), *to);
+  c.about(indexes::route_change, model.value);
   c.put(route_row{{model, p.generation, p.carried}, p.id, p.event != event::step, c.now, c.seq});
   return {};
 }

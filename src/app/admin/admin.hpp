@@ -11,6 +11,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,12 +30,13 @@ struct call {
   ledger::author author;
 };
 
-/// A JSON document, or, with `text` set, a body of another type.
+/// A JSON document, or, with `text_type` set, a body of another type: whole, or piece by piece.
 struct reply {
   json::object document;
   std::string text;
   std::string text_type;
   int status = 200; ///< Of the text: another member's answer comes as it was given.
+  std::function<std::optional<std::string>()> next_piece{};
 };
 
 using answer = result<reply, problem>;
@@ -71,6 +74,9 @@ answer decision(const call& c);         // explain.cpp
 answer ledger_log(const call& c);       // records.cpp
 answer ledger_show(const call& c);      // records.cpp
 answer ledger_verify(const call& c);    // records.cpp
+answer ledger_export(const call& c);    // served.cpp
+answer who_served(const call& c);       // served.cpp
+answer history(const call& c);          // served.cpp
 answer status(const call& c);           // cluster.cpp
 answer has_cluster(const call& c);      // members.cpp
 answer cluster_status(const call& c);   // members.cpp

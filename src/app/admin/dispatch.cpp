@@ -41,8 +41,11 @@ constexpr route routes[] = {
   {"POST", "explain", explain, "model key input_tokens output_tokens stream", answered_by::anyone},
   {"GET", "decisions/*", decision, "", answered_by::anyone},
   {"GET", "ledger", ledger_log, "limit subject", answered_by::leader_or_copy},
-  {"POST", "ledger/verify", ledger_verify},
+  {"POST", "ledger/verify", ledger_verify, "", answered_by::anyone},
+  {"GET", "ledger/export", ledger_export, "", answered_by::anyone},
   {"GET", "ledger/*", ledger_show, "", answered_by::leader_or_copy},
+  {"GET", "routes/*/served", who_served, "at_ms", answered_by::leader_or_copy},
+  {"GET", "routes/*/changes", history, "limit", answered_by::leader_or_copy},
   {"POST", "clock/trust", trust_clock, "reason", answered_by::anyone},
   {"POST", "hosts/token", host_token, "name pool"},
   {"POST", "jobs", submit, "name model input priority record_id"},
@@ -187,7 +190,7 @@ http::service_response respond(
   if (!got)
     return error_response(got.error());
   if (!got->text_type.empty())
-    return {got->status, got->text_type, std::move(got->text)};
+    return {got->status, got->text_type, std::move(got->text), std::move(got->next_piece)};
   return {200, "application/json", json::serialize(got->document)};
 }
 

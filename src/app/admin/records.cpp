@@ -303,7 +303,7 @@ answer ledger_show(const call& c) {
 }
 
 answer ledger_verify(const call& c) {
-  auto read = read_now(*c.parts.engine);
+  auto read = read_for(c);
   if (!read)
     return unexpected{read.error()};
   verification check{c.parts};
