@@ -1,11 +1,12 @@
 // A data directory with many records, and how long an engine takes to be ready with it.
 //
-//   ledger_million make DIR COUNT      COUNT records through the engine, in batches as large as
-//   allowed ledger_million open DIR            prints: ready_ms rss_anon_kb records
+//   ledger_million make DIR COUNT [SUITES]   COUNT records through the engine, in large batches
+//   ledger_million open DIR                  prints: ready_ms rss_anon_kb records
 //
-// The records declare a thousand suites again and again: what a ledger keeps for ever is on disk
-// alone, what it says now is small. `open` first asks the kernel to forget the files, so that they
-// are read from disk; ready is when `open` has returned and the view holds the last record.
+// The records declare SUITES suites (a thousand) again and again: what a ledger keeps for ever is
+// on disk alone, what it says now is small. `open` first asks the kernel to forget the files, so
+// that they are read from disk; ready is when `open` has returned and the view holds the last
+// record.
 
 #include "src/store/ledger_machine.hpp"
 #include "src/wire/record_codec.hpp"
@@ -22,7 +23,6 @@ using namespace assay;
 
 namespace {
 
-constexpr std::uint64_t suites = 1'000;
 constexpr std::size_t text_bytes = 512;
 constexpr std::size_t under_way = 2'048;
 const ledger::author founder{"bench", ledger::authentication::process};
@@ -78,7 +78,7 @@ private:
   std::size_t waiting_ = 0;
 };
 
-ledger::record suite(std::uint64_t number) {
+ledger::record suite(std::uint64_t number, std::uint64_t suites) {
   catalog::suite_document out;
   out.name = {"suite-" + std::to_string(number % suites)};
   out.text = "items " + std::to_string(number) + " ";
@@ -87,7 +87,7 @@ ledger::record suite(std::uint64_t number) {
   return ledger::make_record(ledger::declared{std::move(out)}, founder);
 }
 
-void make(const std::filesystem::path& where, std::uint64_t count) {
+void make(const std::filesystem::path& where, std::uint64_t count, std::uint64_t suites) {
   auto directory = must(store::data_directory::open(where));
   must(store::ledger_engine::bootstrap(directory));
   auto engine = open(directory);
@@ -97,7 +97,7 @@ void make(const std::filesystem::path& where, std::uint64_t count) {
   writes.finish();
   writes.put(ledger::make_record(ledger::membership{{{1, "one", "local", key, true}}}, founder));
   for (std::uint64_t number = 2; number < count; ++number)
-    writes.put(suite(number));
+    writes.put(suite(number, suites));
   writes.finish();
 }
 
@@ -133,10 +133,11 @@ void measure(const std::filesystem::path& where) {
 
 int main(int argc, char** argv) {
   const std::string_view how = argc > 1 ? argv[1] : "";
-  if (how == "make" && argc == 4)
-    make(argv[2], std::strtoull(argv[3], nullptr, 10));
+  auto number = [&](int at) { return std::strtoull(argv[at], nullptr, 10); };
+  if (how == "make" && (argc == 4 || argc == 5))
+    make(argv[2], number(3), argc == 5 ? number(4) : 1'000);
   else if (how == "open" && argc == 3)
     measure(argv[2]);
   else
-    stop("usage: ledger_million make DIR COUNT | ledger_million open DIR");
+    stop("usage: ledger_million make DIR COUNT [SUITES] | ledger_million open DIR");
 }
