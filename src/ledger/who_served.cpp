@@ -134,10 +134,12 @@ private:
   }
 
   done find_move() {
-    auto asked = first_of<move_proposed>(of("move", answer_.move.value));
+    // Its first records: read from that end.
+    record_walk records{chronicle_, subject_of("move", answer_.move.value), 1, direction::newer};
+    auto asked = first_of<move_proposed>(records);
     if (!asked)
       return unexpected{asked.error()};
-    auto authorised = first_of<move_authorised>(of("move", answer_.move.value));
+    auto authorised = first_of<move_authorised>(records);
     if (!authorised)
       return unexpected{authorised.error()};
     if (*asked) {

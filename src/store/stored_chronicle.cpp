@@ -3,6 +3,7 @@
 #include "src/base/check.hpp"
 #include "src/wire/record_codec.hpp"
 #include "src/wire/row_codec.hpp"
+#include "src/wire/stamp_codec.hpp"
 
 namespace assay::store {
 
@@ -28,7 +29,7 @@ std::uint64_t number_of(std::string_view key) {
 
 } // namespace
 
-result<ledger::record_row, problem> stored_chronicle::row_at(std::uint64_t seq) const {
+result<std::string, problem> stored_chronicle::bytes_at(std::uint64_t seq) const {
   if (seq == 0 || seq > now_->head.seq)
     return unexpected{problem{
       problem_kind::not_found,
@@ -40,7 +41,14 @@ result<ledger::record_row, problem> stored_chronicle::row_at(std::uint64_t seq) 
     return unexpected{bytes.error()};
   if (!*bytes)
     return unexpected{damaged(seq, "it is missing")};
-  auto row = wire::decode_row(**bytes);
+  return **std::move(bytes);
+}
+
+result<ledger::record_row, problem> stored_chronicle::row_at(std::uint64_t seq) const {
+  auto bytes = bytes_at(seq);
+  if (!bytes)
+    return unexpected{bytes.error()};
+  auto row = wire::decode_row(*bytes);
   if (!row)
     return unexpected{damaged(seq, row.error().text)};
   auto* stored = std::get_if<ledger::record_row>(&*row);
@@ -60,10 +68,13 @@ result<ledger::kept_record, problem> stored_chronicle::record_at(std::uint64_t s
 }
 
 result<wall_ms, problem> stored_chronicle::stamped_at(std::uint64_t seq) const {
-  auto row = row_at(seq);
-  if (!row)
-    return unexpected{row.error()};
-  return row->stamp.stamped_at;
+  auto bytes = bytes_at(seq);
+  if (!bytes)
+    return unexpected{bytes.error()};
+  auto at = wire::stamped_at_in(*bytes);
+  if (!at)
+    return unexpected{damaged(seq, at.error().text)};
+  return *at;
 }
 
 result<std::vector<std::uint64_t>, problem> stored_chronicle::about(

@@ -23,6 +23,7 @@ public:
   ) const override;
 
 private:
+  result<std::string, problem> bytes_at(std::uint64_t seq) const;
   result<ledger::record_row, problem> row_at(std::uint64_t seq) const;
 
   const ledger_engine& engine_;
