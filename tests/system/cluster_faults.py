@@ -82,6 +82,12 @@ class Harmed(Cluster):
     def project(name):
         return {"files": [{"name": "p.yaml", "text": f"project: {name}\n"}]}
 
+    @staticmethod
+    def large(name):
+        """A record of 40 kB, so that what is free inside the files is soon used up."""
+        labels = "".join(f"  l{number}: {'x' * 4000}\n" for number in range(10))
+        return {"files": [{"name": "p.yaml", "text": f"pool: {name}\nfamily: plugin\nlabels:\n{labels}"}]}
+
     def open_admin(self, at, method, path, body=None, patience=PATIENCE):
         """The request is sent; its answer can be fetched later."""
         connection = http.client.HTTPConnection("localhost", timeout=patience)
