@@ -36,7 +36,7 @@ class Writers:
     """Threads that put records, one after the other, each said again until it is acknowledged."""
 
     def __init__(self, w, places, tag):
-        self.acknowledged = []  # (time, name), in the order of the acknowledgements
+        self.acknowledged = []  # (when its last attempt began, when it was acknowledged, name)
         self.refused = []  # what an attempt got that was not acknowledged
         self.is_over = threading.Event()
         self.threads = [threading.Thread(target=self._put, args=(w, at, f"{tag}-{at}"), daemon=True) for at in places]
@@ -44,12 +44,13 @@ class Writers:
     def _put(self, w, at, tag):
         for i in range(100000):
             while not self.is_over.is_set():
+                begun = time.monotonic()
                 try:
                     status, said = w.ask_admin(at, "POST", "apply", w.project(f"{tag}-{i}"), 10)
                 except (OSError, http.client.HTTPException, ValueError) as why:
                     status, said = 0, str(why)
                 if status == 200:
-                    self.acknowledged.append((time.monotonic(), f"{tag}-{i}"))
+                    self.acknowledged.append((begun, time.monotonic(), f"{tag}-{i}"))
                     self.is_over.wait(PACE)
                     break
                 self.refused.append((at, status, said))
@@ -58,7 +59,7 @@ class Writers:
                 return
 
     def names(self):
-        return [name for _, name in list(self.acknowledged)]
+        return [name for _, _, name in list(self.acknowledged)]
 
     def more(self, count, patience=PATIENCE):
         """As many further acknowledgements."""
@@ -151,7 +152,8 @@ class Harmed(Cluster):
     @contextlib.contextmanager
     def injected(self, name, *how):
         """System calls of that member as strace spoils them, from now to the end of the block."""
-        skip_without("strace", "strace")
+        if not shutil.which("strace"):
+            raise Skipped("strace is missing")
         log = self.root / f"strace-{name}.log"
         spoiler = subprocess.Popen(["strace", "-f", "-o", log, "-p", str(self.members[name].process.pid), *how],
                                    stderr=subprocess.PIPE, text=True, env=self.environment())
@@ -257,8 +259,3 @@ class Networked(Harmed):
 
 def three():
     return Harmed()
-
-
-def skip_without(program, package):
-    if not shutil.which(program):
-        raise Skipped(f"{program} is missing (package {package})")
