@@ -153,9 +153,10 @@ peer_dialler::drop(steady_time now, lost_reason reason, std::string what) {
   line_ = {};
   welcomed_ = false;
   next_dial_ = now + redial_.after(reason, static_cast<std::uint32_t>(chance_()));
+  auto kind = reason == lost_reason::refused ? problem_kind::forbidden : problem_kind::unavailable;
   return dialler_news{
     false,
-    {problem_kind::unavailable,
+    {kind,
      "coordinator " + std::to_string(whom_.node) + " is not reached: " + std::move(what),
      whom_.address,
      "It is dialled again; check that it runs and that both name the same address and key"}};
