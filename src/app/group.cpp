@@ -182,7 +182,7 @@ void group::hear(std::uint64_t node, peers::message said) {
       [&](consensus::message& m) { engine_->receive(std::move(m)); },
       [&](consensus::state_request& m) { engine_->receive(std::move(m)); },
       [&](consensus::state_page& m) { engine_->receive(std::move(m)); },
-      [&](const peers::clock_told& m) {
+      [&](peers::clock_told& m) { // Not const: the last one would take it.
         std::lock_guard hold_seen{mutex_};
         seen_[node].clock_offset_ms = m.at.value - wall_now().value;
         seen_[node].clock_told = std::chrono::steady_clock::now();
