@@ -11,7 +11,7 @@ import time
 import uuid
 
 from cluster_faults import is_slow, three
-from world import BIN, eventually, expect
+from world import BIN, Skipped, eventually, expect
 
 
 def scenario_f02_follower_killed():
@@ -259,6 +259,36 @@ def scenario_f22_members_change_under_kills():
         expect(sorted(left) == sorted(w.alive()), "the others are left", left)
         w.settled()
         w.check(load.names())
+
+
+def scenario_f24_clock_jumps():
+    """The leader's clock goes an hour off: it hands over and says why; nothing expires, and stamps go on in order."""
+    preload = BIN / "shifted_clock.so"
+    if not preload.exists():
+        raise Skipped(f"{preload} is missing (target shifted_clock)")
+    with three() as w:
+        clock = w.write("clock", "0")
+        w.more["a"] = {"LD_PRELOAD": str(preload), "ASSAY_TEST_CLOCK": str(clock)}
+        w.form()
+        w.lead("a")
+        token = w.token("b")
+        w.put("a", "before")
+        for jump in (3_600_000, -3_600_000):
+            w.lead("a")
+            clock.write_text(str(jump))
+            lead = eventually(lambda: (lambda name: name if name != "a" else None)(w.leader()), f"it hands over ({jump})", 12)
+            eventually(lambda: any("the clocks of a and" in one for one in w.cluster(lead)["problems"]), "the clock is named")
+            w.put("b", f"with-{'ahead' if jump > 0 else 'behind'}")
+            clock.write_text("0")
+            eventually(lambda: not w.cluster(lead)["problems"], "it is right again")
+        stamps = [one["stamped_at_ms"] for one in sorted(w.records(w.leader()), key=lambda one: one["seq"])]
+        expect(stamps == sorted(stamps), "stamps go on in order", stamps)
+        expect(stamps[-1] - stamps[0] < 1_800_000, "no record has the wrong hour", stamps)
+        w.add("d")
+        w.begin("d")
+        w.at("d", "cluster", "join", "-", text=token + "\n").is_ok()  # Good for a quarter of an hour, which has not passed.
+        w.settled()
+        w.check(["before", "with-ahead", "with-behind"])
 
 
 def scenario_f26_key_taken_away():
