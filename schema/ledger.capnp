@@ -12,6 +12,9 @@
 # * Digests are SHA-256, 32 bytes; `Data` named *Id of 16 bytes is a UUID. Texts are UTF-8.
 # * Fields are added at the end, with a default of zero that means "as before". Nothing is renamed to
 #   mean something else, moved or removed. tests/schema decodes the encodings of every earlier version.
+# * A reader keeps the bytes of a record with fields that it does not know, and so its hash. A field or a
+#   kind that apply goes by belongs to a newer schema version (src/ledger/schema.hpp): until the cluster
+#   has agreed on it, every member refuses such a record.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("assay::schema");
@@ -80,6 +83,7 @@ struct Payload {
     tokenIssued @23 :TokenIssued;
     jobSubmitted @24 :JobSubmitted;
     jobEnded @25 :JobEnded;
+    clusterVersion @26 :ClusterVersion;
   }
 }
 
@@ -114,6 +118,11 @@ struct Member {
   address @2 :Text;
   signingPublic @3 :Text;
   voter @4 :Bool;
+}
+
+struct ClusterVersion {
+  # Records of this schema version are taken from now on.
+  version @0 :UInt16;
 }
 
 # -- Declarations -----------------------------------------------------------------------------------
@@ -475,6 +484,7 @@ struct MoveAuthorised {
   id @0 :Text;
   qualifications @1 :List(Text);
   waivers @2 :List(Text);
+  versions @3 :List(UInt64);
 }
 
 struct MoveRouteChanged {
@@ -665,6 +675,7 @@ struct HeadRow {
   appliedIndex @5 :UInt64;
   appliedTerm @6 :UInt64;
   members @7 :List(Member);
+  schemaVersion @8 :UInt16;
 }
 
 struct CatalogRow {

@@ -2,6 +2,7 @@
 
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/schema.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -96,6 +97,18 @@ ruling change(change_set& c, const membership& p) {
   if (p.members == c.tables.head.members)
     return refuse("unchanged", "the members are these already");
   c.tables.head.members = p.members;
+  return {};
+}
+
+ruling change(change_set& c, const cluster_version& p) {
+  auto agreed = agreed_schema(c.tables.head);
+  if (p.version <= agreed)
+    return refuse(
+      p.version == agreed ? "unchanged" : "older_schema",
+      "the cluster agreed on schema version " + std::to_string(agreed)
+        + "; it can go up and never down, because older programs cannot read what was written since"
+    );
+  c.tables.head.schema_version = p.version;
   return {};
 }
 

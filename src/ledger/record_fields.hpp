@@ -35,6 +35,7 @@ inline constexpr std::string_view alternatives<payload>[] = {
   "token_issued",
   "job_submitted",
   "job_ended",
+  "cluster_version",
 };
 static_assert(std::size(alternatives<payload>) == std::variant_size_v<payload>);
 
@@ -245,6 +246,7 @@ void fields(auto&& v, either<move_authorised> auto& x) {
   v("id", x.id);
   v("qualifications", x.qualifications);
   v("waivers", x.waivers);
+  v("versions", x.versions);
 }
 
 void fields(auto&& v, either<move_route_changed> auto& x) {
@@ -344,6 +346,10 @@ void fields(auto&& v, either<member> auto& x) {
 
 void fields(auto&& v, either<membership> auto& x) {
   v("members", x.members);
+}
+
+void fields(auto&& v, either<cluster_version> auto& x) {
+  v("version", x.version);
 }
 
 // -- state entries ------------------------------------------------------------------------------
