@@ -20,24 +20,44 @@ void ingress_state::learn(const tables_changed& what) {
 }
 
 void ingress_state::learn(const pool_changed& what) {
-  views_[what.view->pool] = what.view;
+  const auto& id = what.view->pool;
+  auto& mine = continued_[id];
+  if (!mine.learn(what.view, self_->clock().now()))
+    return; // Of a coordinator that another one has followed.
+  views_[id] = mine.shown();
   rebuild();
 }
 
 void ingress_state::learn(const pools_known& what) {
-  for (const auto& [id, pool] : what.pools)
-    if (!pools_.pools.contains(id))
-      self_->send(pool, ingress_up{options_.name, ingress_actor{self_}});
-  pools_ = what;
+  auto before = std::exchange(pools_, what);
   forget_gone_pools();
-  for (const auto& [id, pool] : pools_.pools)
-    report(id);
+  for (const auto& [id, pool] : pools_.pools) {
+    auto known = before.pools.find(id);
+    if (known != before.pools.end() && known->second == pool)
+      report(id);
+    else
+      meet(id);
+  }
   rebuild();
+}
+
+/// It numbers its grants anew, knows of us what we report, and has none of our tickets.
+void ingress_state::meet(const pool_id& id) {
+  const auto& pool = pools_.pools.at(id);
+  self_->send(pool, ingress_up{options_.name, ingress_actor{self_}});
+  if (auto view = views_.find(id); view != views_.end())
+    for (const auto& replica : view->second->replicas)
+      grants_.erase(replica.key());
+  report(id);
+  for (const auto& [number, one] : tickets_)
+    if (one.asked.contains(id))
+      self_->send(pool, pool::event{one.ticket});
 }
 
 /// A pool that is gone answers nothing any more: who waits for it alone is turned away.
 void ingress_state::forget_gone_pools() {
   auto is_gone = [this](const pool_id& id) { return !pools_.pools.contains(id); };
+  std::erase_if(continued_, [&](const auto& one) { return is_gone(one.first); });
   std::erase_if(views_, [&](const auto& one) { return is_gone(one.first); });
   std::erase_if(settled_, [&](const auto& one) { return is_gone(one.first); });
   std::erase_if(admitted_by_, [&](const auto& one) { return is_gone(one.second); });
@@ -79,6 +99,8 @@ void ingress_state::take(const outcomes& what) {
 // -- leases
 
 void ingress_state::accept(const pool::grant_lease& what) {
+  if (!pools_.pools.contains(sender()))
+    return; // Of a coordinator that another one has followed.
   options_.counters->obtain(what.endpoint)->accept(what.grant);
   grants_[what.endpoint] = what.number;
 }
@@ -87,7 +109,7 @@ void ingress_state::accept(const pool::grant_lease& what) {
 void ingress_state::report(const pool_id& to) {
   auto pool = pools_.pools.find(to);
   auto view = views_.find(to);
-  if (pool == pools_.pools.end())
+  if (pool == pools_.pools.end() || !options_.serves)
     return;
   pool::ingress_reported report{.ingress = options_.name, .holdings = {}, .settled = {}};
   for (const auto& usage : options_.counters->usages()) {
@@ -106,6 +128,11 @@ void ingress_state::report(const pool_id& to) {
 }
 
 void ingress_state::pass() {
+  for (auto& [id, pool] : continued_)
+    if (pool.pass(self_->clock().now())) {
+      views_[id] = pool.shown();
+      dirty_ = true;
+    }
   for (const auto& [id, pool] : pools_.pools)
     report(id);
   if (dirty_)
@@ -129,16 +156,17 @@ void ingress_state::ask(ticket_wanted& what) {
   auto number = what.ticket.ticket;
   what.ticket.ingress = options_.name;
   auto& ticket = tickets_[number];
+  ticket.ticket = std::move(what.ticket);
   ticket.answer = std::move(what.answer);
   ticket.asked.clear();
-  for (const auto& id : what.ticket.acceptable) {
+  for (const auto& id : ticket.ticket.acceptable) {
     auto at = snapshot_ ? snapshot_->find_implementation(id.value) : routing::none;
     if (at == routing::none)
       continue;
     const auto& pool = snapshot_->implementations()[at].pool;
     auto to = pools_.pools.find(pool);
     if (to != pools_.pools.end() && ticket.asked.insert(pool).second)
-      self_->send(to->second, pool::event{what.ticket});
+      self_->send(to->second, pool::event{ticket.ticket});
   }
   // Asked again, because the credit that was promised could not be taken: whoever promised it and
   // is not asked now would keep it.

@@ -3,10 +3,14 @@
 // threads; keeps the leases that pools grant; carries tickets to pools and their answers back;
 // takes outcomes in.
 //
+// Whoever stands for a pool may change, as leaders do: views, counters and credits stay, the new
+// one hears what is held, and who waits asks it again.
+//
 // No request passes through it: HTTP threads route on their own snapshot and send what is over in
 // batches. The HTTP server is handed in as two functions, so that tests can do without one.
 
 #include "actors/interfaces.hpp"
+#include "src/pool/continued_view.hpp"
 #include "src/pool/counters.hpp"
 #include "src/routing/learn.hpp"
 #include "src/routing/snapshot.hpp"
@@ -25,6 +29,7 @@ struct ingress_options {
   std::shared_ptr<pool::endpoint_registry> counters;
   std::function<void(std::shared_ptr<const routing::routing_snapshot>)> post;
   std::function<void(const std::vector<routing::outcome>&)> count; ///< For metrics.
+  bool serves = true; ///< Without HTTP threads it wants no credits.
 };
 
 class ingress_state {
@@ -50,11 +55,13 @@ public:
 
 private:
   struct waiting {
+    pool::ticket_asked ticket;
     decltype(ticket_wanted::answer) answer;
     std::set<pool_id> asked; ///< That have not answered yet.
   };
 
   void rebuild();
+  void meet(const pool_id& id);
   void report(const pool_id& to);
   void forget_gone_pools();
   void turn_away(std::uint64_t number);
@@ -65,7 +72,8 @@ private:
   ingress_options options_;
   tables_changed tables_;
   pools_known pools_;
-  std::map<pool_id, std::shared_ptr<const pool::pool_view>> views_;
+  std::map<pool_id, pool::continued_view> continued_;
+  std::map<pool_id, std::shared_ptr<const pool::pool_view>> views_; ///< What those show.
   std::map<pool::endpoint_key, std::uint64_t> grants_; ///< Number of the last grant accepted.
   std::map<std::uint64_t, waiting> tickets_;
   std::map<pool_id, std::vector<std::uint64_t>> settled_;
@@ -73,7 +81,7 @@ private:
   routing::rate_table rates_;
   std::shared_ptr<const routing::routing_snapshot> snapshot_;
   std::uint64_t generation_ = 0;
-  bool dirty_ = false; ///< Rates changed since the last snapshot.
+  bool dirty_ = false; ///< Rates or views changed since the last snapshot.
 };
 
 ingress_actor::behavior_type

@@ -1,6 +1,7 @@
 #pragma once
 // Who may say what to whom inside assayd. Every protocol is declared here and nowhere else; the
-// agent's are in actors/interfaces_agent.hpp.
+// agent's are in actors/interfaces_agent.hpp, those that stand for other assayd in
+// actors/interfaces_peers.hpp.
 //
 // clang-format off
 //   LEDGER --tables_changed--> everybody;  whoever decides --propose--> LEDGER

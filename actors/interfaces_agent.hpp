@@ -52,13 +52,12 @@ using runtime_actor = caf::typed_actor<
 
 // -- UPLINK -----------------------------------------------------------------------------------
 
-/// A session with a coordinator began; `link` numbers the agent's links.
+/// The session with the coordinator that leads, at HOST:PORT, began. There is one at a time.
 struct session_began {
-  std::size_t link = 0;
+  std::string coordinator;
   fabric::welcome welcome;
 };
 struct session_lost {
-  std::size_t link = 0;
   std::string why;
 };
 
@@ -87,7 +86,7 @@ struct all_stopped {};
 /// How the agent stands: /healthz and /metrics.
 struct status_question {};
 struct status_answer {
-  std::size_t sessions = 0;
+  bool has_session = false;
   std::vector<fabric::replica_report> replicas;
   std::vector<fabric::native_sample> samples;
 };

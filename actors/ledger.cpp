@@ -23,7 +23,15 @@ void ledger_state::publish(ledger_actor::pointer self, const tables_changed& wha
     self->send(listener, what);
 }
 
+/// Who listens ends with the term that it was made for.
+void ledger_state::begin(ledger_actor::pointer self) {
+  self->set_down_handler([this](const caf::down_msg& down) {
+    std::erase_if(listeners_, [&](const auto& one) { return one.address() == down.source; });
+  });
+}
+
 void ledger_state::add(ledger_actor::pointer self, listen_to_tables what) {
+  self->monitor(what.who);
   if (newest_.tables)
     self->send(what.who, newest_);
   listeners_.push_back(std::move(what.who));
@@ -31,6 +39,7 @@ void ledger_state::add(ledger_actor::pointer self, listen_to_tables what) {
 
 ledger_actor::behavior_type
 ledger_behavior(ledger_actor::stateful_pointer<ledger_state> self, proposer put) {
+  self->state.begin(self);
   auto ask = [self, put](const propose& what) {
     auto promise = self->make_response_promise<proposed>();
     auto number = self->state.keep(promise);

@@ -27,6 +27,7 @@ public:
 
   explicit ledger_state(ledger_actor::pointer) {}
 
+  void begin(ledger_actor::pointer self);
   std::uint64_t keep(promise p);
   void answer(proposal_answered what);
   void publish(ledger_actor::pointer self, const tables_changed& what);

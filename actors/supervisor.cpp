@@ -21,6 +21,8 @@ void supervisor_state::begin(supervisor_options options) {
   watch(options_.ingress, "INGRESS");
   for (const auto& listener : options_.pool_listeners)
     watch(listener, "EVALUATOR, MOVER or JOB QUEUE");
+  if (options_.service)
+    watch(options_.service, "SERVICE LINKS");
 }
 
 /// What the SUPERVISOR made ends with it.
@@ -40,7 +42,7 @@ void supervisor_state::watch(const Handle& who, std::string called) {
 // -- pools
 
 void supervisor_state::learn(const tables_changed& what) {
-  tables_ = what;
+  auto is_first = !std::exchange(tables_, what).tables;
   auto before = pools_.size();
   drop_missing_pools();
   auto dropped = pools_.size() != before;
@@ -51,16 +53,19 @@ void supervisor_state::learn(const tables_changed& what) {
     add_pool(id);
     added = true;
   }
-  if (added || dropped)
-    introduce_pools();
+  // First, so that a pool that is asked for a ticket knows what it should run.
   for (const auto& [id, pool] : pools_)
     self_->send(pool, what);
+  if (added || dropped || is_first)
+    introduce_pools();
   for (const auto& [id, one] : links_)
     self_->send(one.link, what);
 }
 
 void supervisor_state::add_pool(const pool_id& id) {
-  pool_options options{.pool = id, .epoch = tables_.epoch, .may_hold = {}};
+  pool_options options{.pool = id, .epoch = epoch(), .may_hold = {}};
+  if (options_.ingresses)
+    options.may_hold = options_.ingresses();
   auto pool = self_->spawn(pool_behavior, std::move(options));
   watch(pool, "POOL COORDINATOR of " + id.value);
   self_->send(pool, listen_to_pool{options_.ingress});
@@ -80,8 +85,15 @@ void supervisor_state::drop_missing_pools() {
   }
 }
 
+std::uint64_t supervisor_state::epoch() const {
+  return options_.epoch ? options_.epoch : tables_.epoch;
+}
+
 void supervisor_state::introduce_pools() {
-  self_->send(options_.ingress, pools_known{pools_});
+  if (options_.service)
+    self_->send(options_.service, local_pools{epoch(), pools_});
+  else
+    self_->send(options_.ingress, pools_known{pools_});
   for (const auto& [id, one] : links_)
     self_->send(one.link, pools_known{pools_});
 }

@@ -2,11 +2,12 @@
 // The SUPERVISOR makes what comes and goes: a POOL COORDINATOR for each declared pool, a NODE LINK
 // for each agent.
 //
-// It introduces them to each other and to the INGRESS, and takes no part in what they say. An actor
+// It introduces them to each other and to the INGRESS, by SERVICE LINKS where there are other
+// assayd, and takes no part in what they say. It serves one epoch. An actor
 // of these, or one that it was handed, that ends by itself is a bug: the SUPERVISOR ends the
 // process with its name, and whoever runs assayd starts it anew from the ledger.
 
-#include "actors/interfaces.hpp"
+#include "actors/interfaces_peers.hpp"
 #include "actors/node_link.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -24,6 +25,13 @@ struct supervisor_options {
   std::vector<pool_listener> pool_listeners; ///< Beside the ingress: EVALUATOR, MOVER, JOB QUEUE.
   agent_sender send;
   std::function<void(const std::string& why)> stop_process;
+
+  // In a group of several:
+  std::uint64_t epoch = 0;       ///< In which this assayd leads; 0: that of the first tables.
+  service_links_actor service{}; ///< Gives INGRESS its pools; none: SUPERVISOR does.
+  /// Every ingress of the group. Asked when a pool is made: they may hold leases of an earlier
+  /// epoch.
+  std::function<std::vector<ingress_id>()> ingresses{};
 };
 
 class supervisor_state {
@@ -49,6 +57,7 @@ private:
   void add_pool(const pool_id& id);
   void drop_missing_pools();
   void introduce_pools();
+  std::uint64_t epoch() const;
   template <class Handle>
   void watch(const Handle& who, std::string called);
 

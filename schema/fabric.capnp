@@ -2,8 +2,8 @@
 #
 # Each direction has one struct with a union; one ZeroMQ payload frame holds one message, unpacked, in
 # at most 16 segments. These bytes are never hashed or stored, so numbers may be floats. A reader that meets a
-# union member or an enum value that it does not know ignores the message and counts it, so members are
-# only ever added, at the end, and no ordinal changes its meaning. The values are
+# union member or an enum value that it does not know ignores the message and counts it (a closing is one
+# whatever its reason), so members are only ever added, at the end, and no ordinal changes its meaning. The values are
 # src/wire/fabric_messages.hpp, the rules of a session docs/fabric.md.
 
 @0x827503637b433cc5;
@@ -174,11 +174,31 @@ struct AdoptOffer {
 
 # From the holder of a join token, and the only thing it may say.
 struct Join {
-  hostName @0 :Text;
-  agentKey @1 :Data;  # 32 bytes, Curve25519
+  name @0 :Text;
+  key @1 :Data;  # 32 bytes, Curve25519
+  member @2 :JoiningMember;  # absent: a host joins
+}
+
+# What whoever asks to hold the ledger says of itself. Addresses are HOST:PORT.
+struct JoiningMember {
+  name @0 :Text;  # the same as the join's
+  peers @1 :Text;
+  agents @2 :Text;   # of its hub; empty: it has none
+  ingress @3 :Text;  # empty: it has none
+  signingPublic @4 :Text;  # Ed25519, 64 hexadecimal digits
+  disk @5 :Text;
+  schemaVersion @6 :UInt32;
+  clock @7 :Int64;  # ms since 1970 UTC
 }
 
 # -- coordinator to agent --
+
+# Where a hub is, HOST:PORT, and the key that it proves itself with.
+struct CoordinatorAt {
+  address @0 :Text;
+  key @1 :Data;  # 32 bytes, Curve25519
+}
+
 # A command carries the Raft term of the coordinator that gave it.
 
 struct Welcome {
@@ -187,6 +207,7 @@ struct Welcome {
   session @2 :UInt64;
   heartbeatMs @3 :UInt32;
   identity @4 :Text;
+  coordinators @5 :List(CoordinatorAt);
 }
 
 struct ArtifactFile {
@@ -285,10 +306,36 @@ enum ClosingReason {
 struct Closing {
   reason @0 :ClosingReason;
   text @1 :Text;
+  # There: the coordinator does not lead, and the reason stands for readers who know no such thing.
+  elsewhere @2 :Elsewhere;
+}
+
+struct Elsewhere {
+  leader @0 :CoordinatorAt;  # absent: not known
+  coordinators @1 :List(CoordinatorAt);
 }
 
 struct Joined {
   accepted @0 :Bool;
   identity @1 :Text;
   text @2 :Text;
+  leader @3 :CoordinatorAt;  # there: not accepted here, ask that one with the same token
+  coordinators @4 :List(CoordinatorAt);
+  cluster @5 :JoinedCluster;  # there when a member was accepted
+}
+
+struct JoinedCluster {
+  cluster @0 :Data;  # 16 bytes, UUID
+  name @1 :Text;
+  node @2 :UInt64;  # the new member's own id
+  members @3 :List(ClusterMember);
+}
+
+struct ClusterMember {
+  node @0 :UInt64;
+  name @1 :Text;
+  peers @2 :Text;  # HOST:PORT
+  key @3 :Data;  # 32 bytes, Curve25519
+  disk @4 :Text;
+  votes @5 :Bool;
 }

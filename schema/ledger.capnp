@@ -83,7 +83,8 @@ struct Payload {
     tokenIssued @23 :TokenIssued;
     jobSubmitted @24 :JobSubmitted;
     jobEnded @25 :JobEnded;
-    clusterVersion @26 :ClusterVersion;
+    servingSummary @26 :ServingSummary;
+    clusterVersion @27 :ClusterVersion;
   }
 }
 
@@ -118,6 +119,10 @@ struct Member {
   address @2 :Text;
   signingPublic @3 :Text;
   voter @4 :Bool;
+  curvePublic @5 :Text;  # Z85
+  disk @6 :Text;
+  agents @7 :Text;   # HOST:PORT
+  ingress @8 :Text;  # HOST:PORT
 }
 
 struct ClusterVersion {
@@ -577,6 +582,29 @@ struct JobEnded {
   detail @4 :Text;
 }
 
+struct ServingSummary {
+  # What one ingress, since it was started, sent to one implementation of a route in one hour.
+  # `decisions` is a digest over every decision, in the order in which they ended.
+  ingress @0 :Text;
+  boot @1 :UInt64;
+  hourMs @2 :Int64;
+  route @3 :Text;
+  implementation @4 :Text;
+  interactive @5 :UInt64;
+  batch @6 :UInt64;
+  served @7 :UInt64;
+  refused @8 :UInt64;
+  failed @9 :UInt64;
+  clientGone @10 :UInt64;
+  inputTokens @11 :UInt64;
+  outputTokens @12 :UInt64;
+  firstGeneration @13 :UInt64;
+  lastGeneration @14 :UInt64;
+  firstEndedMs @15 :Int64;
+  lastEndedMs @16 :Int64;
+  decisions @17 :Data;
+}
+
 # -- State entries ----------------------------------------------------------------------------------
 
 struct StateEntry {
@@ -675,7 +703,8 @@ struct HeadRow {
   appliedIndex @5 :UInt64;
   appliedTerm @6 :UInt64;
   members @7 :List(Member);
-  schemaVersion @8 :UInt16;
+  lastMember @8 :UInt64;
+  schemaVersion @9 :UInt16;
 }
 
 struct CatalogRow {

@@ -1,4 +1,5 @@
-# What coordinators say to each other: consensus, and the pages of a state that a laggard fetches.
+# What coordinators say to each other: consensus, the pages of a state that a laggard fetches, what the
+# leader's pools and the others' ingresses exchange, and requests to the admin API that are passed on.
 #
 # One ZeroMQ payload frame holds one message, unpacked, in at most 16 segments. Nothing here is hashed
 # or stored. A reader that meets a union member which it does not know ignores the message and counts
@@ -20,12 +21,25 @@ struct PeerMessage {
     consensus @4 :Consensus;
     stateRequest @5 :StateRequest;
     statePage @6 :StatePage;
+    ingressHello @7 :IngressHello;
+    ingressReport @8 :IngressReport;
+    ticketAsk @9 :TicketAsk;
+    ticketWithdraw @10 :TicketWithdraw;
+    poolsNow @11 :PoolsNow;
+    poolState @12 :PoolState;
+    lease @13 :Lease;
+    ticketAdmit @14 :TicketAdmit;
+    ticketRefuse @15 :TicketRefuse;
+    adminAsk @16 :AdminAsk;
+    adminAnswer @17 :AdminAnswer;
+    clock @18 :Int64;  # the sender's wall clock, ms since 1970 UTC
   }
 }
 
 enum Lane {
   consensus @0;
   bulk @1;
+  service @2;
 }
 
 # The first message of every connection, by whoever dialled it.
@@ -143,4 +157,157 @@ struct StatePage {
   index @7 :UInt64;    # of the last entry that the state holds
   term @8 :UInt64;
   root @9 :Data;       # 32 bytes, over all rows of all pages
+}
+
+# -- ingresses and the leader's pools. Every epoch is a Raft term; milliseconds are what was left when the
+# message was made, or a clock of the ingress that only it can read.
+
+struct IngressHello {
+  epoch @0 :UInt64;
+  ingress @1 :Text;
+  boot @2 :UInt64;
+}
+
+struct EndpointKey {
+  address @0 :Text;
+  generation @1 :UInt64;
+}
+
+struct Holding {
+  endpoint @0 :EndpointKey;
+  credits @1 :UInt32;
+  inFlight @2 :UInt32;
+  finished @3 :UInt64;
+  grant @4 :UInt64;
+}
+
+struct IngressReport {
+  epoch @0 :UInt64;
+  pool @1 :Text;
+  atMs @2 :Int64;
+  holdings @3 :List(Holding);  # all of them
+  settled @4 :List(UInt64);
+}
+
+struct TicketAsk {
+  epoch @0 :UInt64;
+  pool @1 :Text;
+  ticket @2 :UInt64;
+  traffic @3 :UInt8;  # 0 interactive, 1 batch, 2 evaluation, 3 shadow
+  project @4 :Text;
+  acceptable @5 :List(Text);
+  excluded @6 :List(EndpointKey);
+  leftMs @7 :Int64;
+}
+
+struct TicketWithdraw {
+  epoch @0 :UInt64;
+  pool @1 :Text;
+  ticket @2 :UInt64;
+}
+
+struct PoolsNow {
+  epoch @0 :UInt64;
+  pools @1 :List(Text);  # all of them
+}
+
+struct HostView {
+  id @0 :Text;
+  session @1 :UInt64;
+  isConnected @2 :Bool;
+  isDraining @3 :Bool;
+  devices @4 :UInt32;
+  devicesFree @5 :UInt32;
+  memoryBytes @6 :UInt64;
+  fingerprint @7 :Data;     # 32 bytes
+  verified @8 :List(Data);  # 32 bytes each
+}
+
+struct ReplicaView {
+  id @0 :Text;
+  implementation @1 :Text;
+  host @2 :Text;
+  generation @3 :UInt64;
+  phase @4 :UInt8;  # in the order of src/pool/replica.hpp
+  takesTraffic @5 :Bool;
+  address @6 :Text;
+  secret @7 :Text;
+  fingerprint @8 :Data;  # 32 bytes
+  slots @9 :UInt32;
+  credits @10 :UInt32;
+  inFlight @11 :UInt32;
+  devices @12 :List(Text);
+  reason @13 :Text;
+}
+
+struct ImplementationView {
+  id @0 :Text;
+  replicasMin @1 :UInt32;
+  replicasMax @2 :UInt32;
+  ready @3 :UInt32;
+  live @4 :UInt32;
+  failures @5 :UInt32;
+  hasGivenUp @6 :Bool;
+  isArtifactVerified @7 :Bool;
+  waitsFor @8 :Text;
+}
+
+struct PoolState {
+  epoch @0 :UInt64;
+  pool @1 :Text;
+  hosts @2 :List(HostView);
+  replicas @3 :List(ReplicaView);
+  implementations @4 :List(ImplementationView);
+  waiting @5 :List(UInt32);  # by traffic class
+  oldestMs @6 :Int64;
+  isRateKnown @7 :Bool;
+  servedPerSecond @8 :Float64;
+}
+
+struct Lease {
+  epoch @0 :UInt64;
+  pool @1 :Text;
+  endpoint @2 :EndpointKey;
+  credits @3 :UInt32;
+  degraded @4 :UInt8;  # 0 keep, 1 shrink, 2 stop
+  waiting @5 :UInt8;   # 0 nobody, 1 batch, 2 interactive
+  number @6 :UInt64;
+  heardMs @7 :Int64;   # atMs of the last report that had arrived
+  leftMs @8 :Int64;
+}
+
+struct TicketAdmit {
+  epoch @0 :UInt64;
+  pool @1 :Text;
+  ticket @2 :UInt64;
+  implementation @3 :Text;
+  endpoint @4 :EndpointKey;
+}
+
+struct TicketRefuse {
+  epoch @0 :UInt64;
+  pool @1 :Text;
+  ticket @2 :UInt64;
+  why @3 :UInt8;  # 0 queue full, 1 waited too long, 2 no replica
+  retryAfterS @4 :UInt32;
+  isMeasured @5 :Bool;
+}
+
+# -- the admin API
+
+struct AdminAsk {
+  number @0 :UInt64;  # the answer has the same
+  method @1 :Text;
+  path @2 :Text;
+  query @3 :Text;
+  body @4 :Data;
+  who @5 :Text;
+  how @6 :UInt8;
+}
+
+struct AdminAnswer {
+  number @0 :UInt64;
+  status @1 :UInt32;
+  contentType @2 :Text;
+  body @3 :Data;
 }

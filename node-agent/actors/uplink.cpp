@@ -5,6 +5,7 @@
 #include "src/base/log.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace assay::agent {
 
@@ -32,10 +33,16 @@ fabric::replica_report ended_report(
 } // namespace
 
 void uplink_state::open(const session_began& what) {
-  sessions_.insert(what.link);
+  has_session_ = true;
   log::info(
-    "session_began", {{"link", std::to_string(what.link)}, {"host", what.welcome.identity.value}}
+    "session_began",
+    {{"coordinator", what.coordinator},
+     {"epoch", std::to_string(what.welcome.epoch)},
+     {"host", what.welcome.identity.value}}
   );
+  if (!coordinator_.empty() && coordinator_ != what.coordinator)
+    log::info("coordinator_changed", {{"from", coordinator_}, {"to", what.coordinator}});
+  coordinator_ = what.coordinator;
   // The inventory first: it says on which stack the replicas run.
   if (inventory_)
     tell(*inventory_);
@@ -47,8 +54,8 @@ void uplink_state::open(const session_began& what) {
 }
 
 void uplink_state::close(const session_lost& what) {
-  if (sessions_.erase(what.link) != 0)
-    log::warn("session_lost", {{"link", std::to_string(what.link)}, {"why", what.why}});
+  if (std::exchange(has_session_, false))
+    log::warn("session_lost", {{"coordinator", coordinator_}, {"why", what.why}});
 }
 
 void uplink_state::hear(coordinator_said& what) {
@@ -191,7 +198,7 @@ void uplink_state::learn(fabric::replica_report& report) {
   runtimes_.erase(which);
   answer_if_stopped();
   // Told to a session it is over; else the next session has to hear of it.
-  if (sessions_.empty())
+  if (!has_session_)
     reports_.insert_or_assign(which, std::move(report));
   else
     reports_.erase(which);
@@ -229,7 +236,7 @@ adopt_answer uplink_state::offer(const adopt_question& question) {
 }
 
 status_answer uplink_state::status() const {
-  status_answer answer{sessions_.size(), {}, samples_};
+  status_answer answer{has_session_, {}, samples_};
   for (const auto& [which, report] : reports_)
     if (!has_ended(report))
       answer.replicas.push_back(report);
@@ -257,7 +264,7 @@ artifact_answer uplink_state::answer_to_self() {
 
 void uplink_state::tell(const fabric::agent_message& message) {
   // Without a session nothing is queued: the next one is told everything.
-  if (!sessions_.empty() && !host_->send(message))
+  if (has_session_ && !host_->send(message))
     log::warn("message_not_sent", {{"kind", std::to_string(message.index())}});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// UPLINK: the agent's ear and mouth. Commands become RUNTIMEs and orders to them, reports go to
-// every coordinator that has a session, and each new session is told everything there is.
+// UPLINK: the agent's ear and mouth. Commands become RUNTIMEs and orders to them, reports go to the
+// coordinator that leads, and each new session is told everything there is.
 //
 // A command that was heard before is harmless: the same order again is answered by the report of
 // what is there. What ended is remembered until a session has heard of it.
@@ -12,7 +12,7 @@
 
 #include <map>
 #include <optional>
-#include <set>
+#include <string>
 
 namespace assay::agent {
 
@@ -64,7 +64,8 @@ private:
 
   uplink_actor::pointer self_;
   std::shared_ptr<host_deeds> host_;
-  std::set<std::size_t> sessions_;
+  bool has_session_ = false;
+  std::string coordinator_; ///< Of this session, or of the last.
   std::map<key, runtime_actor> runtimes_;
   std::map<key, fabric::replica_report> reports_;
   std::map<artifact_id, fabric::artifact_report> artifacts_;

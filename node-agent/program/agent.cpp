@@ -5,6 +5,7 @@
 #include "node-agent/actors/uplink.hpp"
 #include "node-agent/program/agent_lock.hpp"
 #include "node-agent/program/control.hpp"
+#include "node-agent/program/known_coordinators.hpp"
 #include "src/base/log.hpp"
 #include "src/fabric/curve_keys.hpp"
 #include "src/fabric/uplink.hpp"
@@ -19,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <set>
 
 namespace assay::agent {
 
@@ -33,6 +35,7 @@ constexpr std::size_t messages_per_turn = 100; ///< Else one busy actor starves 
 constexpr auto replicas_patience = 2min;       ///< For their graces, when they end with the agent.
 constexpr auto work_patience = 3s;
 constexpr auto stop_patience = 3min;
+constexpr std::size_t reasons_remembered = 64;
 
 int fail(const problem& why) {
   std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());
@@ -74,6 +77,21 @@ result<void, problem> make_folders(const agent_config& config) {
 std::string boot_id() {
   auto text = read_small_file("/proc/sys/kernel/random/boot_id").value_or("unknown");
   text.erase(text.find_last_not_of('\n') + 1);
+  return text;
+}
+
+/// The key is that of the coordinator which the host joined at; others are learned with theirs.
+coordinators configured_coordinators(const agent_config& config, const fabric::public_key& key) {
+  coordinators all;
+  for (const auto& address : config.coordinators)
+    all.push_back({address, key});
+  return all;
+}
+
+std::string addresses_of(const coordinators& all) {
+  std::string text;
+  for (const auto& one : all)
+    text += (text.empty() ? "" : " ") + one.address;
   return text;
 }
 
@@ -122,7 +140,7 @@ public:
 
   void end() {
     around_.ending = true;
-    links_.clear();
+    hang_up();
     control_.reset();
     monitor_.reset();
     caf::anon_send_exit(probe_, caf::exit_reason::user_shutdown);
@@ -169,47 +187,64 @@ private:
   }
 
   result<void, problem> dial(const fabric::key_pair& keys, const fabric::public_key& server) {
-    for (std::size_t i = 0; i < config_.coordinators.size(); ++i) {
-      fabric::uplink_options options;
-      options.coordinator = config_.coordinators[i];
-      options.coordinator_key = server;
-      options.keys = keys;
-      options.boot_id = boot_id();
-      options.host_name = config_.host;
-      options.agent_version = ASSAY_VERSION;
-      auto link = fabric::uplink::start(std::move(options), events_of(i));
-      if (!link)
-        return unexpected{link.error()};
-      std::lock_guard guard{links_mutex_};
-      links_.push_back(std::move(*link));
-    }
+    fabric::uplink_options options;
+    options.coordinators = configured_coordinators(config_, server);
+    auto file = known_coordinators_path(config_.data);
+    auto known = read_known_coordinators(file, options.coordinators);
+    if (!known)
+      log::warn("known_coordinators_damaged", {{"why", to_text(known.error())}});
+    options.learned = known.value_or({});
+    options.keys = keys;
+    options.boot_id = boot_id();
+    options.host_name = config_.host;
+    options.agent_version = ASSAY_VERSION;
+    memory_ = std::make_shared<coordinator_memory>(std::move(file), options.coordinators);
+    // Held until the link is in hand: UPLINK may want to answer the first welcome sooner.
+    std::lock_guard guard{link_mutex_};
+    auto link = fabric::uplink::start(std::move(options), link_events());
+    if (!link)
+      return unexpected{link.error()};
+    link_ = std::move(*link);
     return {};
   }
 
-  fabric::uplink_events events_of(std::size_t link) {
+  fabric::uplink_events link_events() {
     fabric::uplink_events events;
-    events.connected = [to = uplink_, link](const fabric::welcome& welcome) {
-      caf::anon_send(to, session_began{link, welcome});
+    // What did not work since the last session, so that the same again and again is one line.
+    auto said = std::make_shared<std::set<std::string>>();
+    events.connected = [to = uplink_,
+                        said](const fabric::welcome& welcome, const fabric::coordinator_at& by) {
+      said->clear();
+      caf::anon_send(to, session_began{by.address, welcome});
     };
     events.message = [to = uplink_](fabric::coordinator_message message) {
       caf::anon_send(to, coordinator_said{std::move(message)});
     };
-    // The same reason again and again is one line, not one for each try.
-    events.lost = [to = uplink_, link, last = std::string{}](const fabric::lost_link& why) mutable {
-      if (last != why.text)
+    events.lost = [to = uplink_, said](const fabric::lost_link& why) {
+      if (said->size() >= reasons_remembered)
+        said->clear();
+      if (said->insert(why.text).second)
         log::warn("coordinator_not_reached", {{"why", why.text}});
-      last = why.text;
-      caf::anon_send(to, session_lost{link, why.text});
+      caf::anon_send(to, session_lost{why.text});
+    };
+    events.learned = [this](const std::vector<fabric::coordinator_at>& all) {
+      log::info("coordinators_learned", {{"coordinators", addresses_of(all)}});
+      memory_->learn(all);
+      quick_.post([memory = memory_] { memory->keep(); });
     };
     return events;
   }
 
+  /// The link ends once the lock is free: an actor that sends waits for the lock alone.
+  void hang_up() {
+    std::unique_ptr<fabric::uplink> last;
+    std::lock_guard guard{link_mutex_};
+    last.swap(link_);
+  }
+
   bool send(const fabric::agent_message& message) {
-    std::lock_guard guard{links_mutex_};
-    auto sent = false;
-    for (const auto& link : links_)
-      sent = link->send(message) || sent;
-    return sent;
+    std::lock_guard guard{link_mutex_};
+    return link_ && link_->send(message);
   }
 
   const agent_config& config_;
@@ -223,8 +258,9 @@ private:
   probe_actor probe_;
   std::unique_ptr<http::service_listener> control_;
   std::unique_ptr<http::service_listener> monitor_;
-  std::mutex links_mutex_;
-  std::vector<std::unique_ptr<fabric::uplink>> links_;
+  std::shared_ptr<coordinator_memory> memory_;
+  std::mutex link_mutex_;
+  std::unique_ptr<fabric::uplink> link_;
 };
 
 } // namespace
@@ -284,12 +320,19 @@ int join_host(const join_command& command) {
   auto key = fabric::to_text(token->coordinator_key) + '\n';
   if (auto kept = replace_file(whole->keys / coordinator_key_file, key, 0644); !kept)
     return fail(kept.error());
+  auto known = write_known_coordinators(
+    known_coordinators_path(whole->data),
+    configured_coordinators(*whole, token->coordinator_key),
+    joined->coordinators
+  );
+  if (!known)
+    return fail(known.error());
   auto written = joined_config_path(whole->data);
   if (auto kept = replace_file(written, joined_config_text(*whole), 0600); !kept)
     return fail(kept.error());
   std::printf(
     "Joined as %s. Start the agent (what it was told is in %s):\n  assay-agent run --data %s\n",
-    joined->value.c_str(),
+    joined->name.value.c_str(),
     written.c_str(),
     whole->data.c_str()
   );

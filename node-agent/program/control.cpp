@@ -104,8 +104,9 @@ std::string metrics_text(const status_answer& status) {
   std::vector<telemetry::sample> samples;
   for (const auto& sample : status.samples)
     samples.push_back(from_fabric(sample));
-  return "assay_agent_sessions " + std::to_string(status.sessions) + "\nassay_agent_replicas "
-         + std::to_string(status.replicas.size()) + '\n' + telemetry::to_prometheus(samples);
+  return std::string{"assay_agent_sessions "} + (status.has_session ? '1' : '0')
+         + "\nassay_agent_replicas " + std::to_string(status.replicas.size()) + '\n'
+         + telemetry::to_prometheus(samples);
 }
 
 result<std::unique_ptr<http::service_listener>, problem> open_control(
@@ -140,7 +141,7 @@ open_monitor(caf::actor_system& system, const uplink_actor& uplink, const monito
         200,
         "application/json",
         json::serialize(json::object{
-          {"sessions", status->sessions}, {"replicas", status->replicas.size()}})};
+          {"sessions", status->has_session ? 1 : 0}, {"replicas", status->replicas.size()}})};
     return refuse(
       {problem_kind::not_found, "there is nothing at " + r.path, "", "/metrics or /healthz"}
     );

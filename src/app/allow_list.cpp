@@ -1,5 +1,7 @@
 #include "src/app/allow_list.hpp"
 
+#include <algorithm>
+
 namespace assay::app {
 
 std::vector<fabric::admitted> allow_list_of(const ledger::tables& t, wall_ms now) {
@@ -17,6 +19,20 @@ std::vector<fabric::admitted> allow_list_of(const ledger::tables& t, wall_ms now
       allowed.push_back({*key, {}, fabric::role::joiner});
   }
   return allowed;
+}
+
+std::vector<peers::peer> peers_of(const ledger::tables& t, std::uint64_t self) {
+  auto me = std::ranges::find(t.head.members, self, &ledger::member::id);
+  auto votes = me != t.head.members.end() && me->voter;
+  std::vector<peers::peer> all;
+  for (const auto& m : t.head.members) {
+    auto key = fabric::parse_public_key(m.curve_public);
+    const auto* identity = ledger::find(t.identities, m.name);
+    auto is_revoked = identity && identity->revoked;
+    if (key && m.id != self && !is_revoked && (votes || m.voter))
+      all.push_back({m.id, m.address, *key, m.disk});
+  }
+  return all;
 }
 
 } // namespace assay::app

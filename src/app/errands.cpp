@@ -11,6 +11,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
+constexpr auto no_ingress = "no ingress of this cluster can be reached";
+
 std::uint32_t ms_since(clock::time_point begun) {
   auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - begun);
   return static_cast<std::uint32_t>(passed.count());
@@ -77,7 +79,7 @@ qualification::run_event run(
 
 } // namespace
 
-errands::errands(http::client_address ingress, errand_keys keys, store::blob_store& blobs)
+errands::errands(door ingress, errand_keys keys, store::blob_store& blobs)
   : ingress_{std::move(ingress)}, keys_{std::move(keys)}, blobs_{&blobs},
     evaluating_{limits::evaluation_threads},
     dispatching_{limits::dispatch_threads}, disk_{limits::blob_threads} {}
@@ -94,7 +96,10 @@ void errands::evaluate(
     {"x-assay-pin", where.implementation.value},
     {"x-assay-pin-fingerprint", to_text(where.fingerprint)},
   };
-  evaluating_.run([ingress = ingress_, request, what, done] { done(run(ingress, request, what)); });
+  evaluating_.run([ingress = ingress_, request, what, done] {
+    auto at = ingress();
+    done(at ? run(*at, request, what) : qualification::not_answered{what.number, no_ingress});
+  });
 }
 
 void errands::request(const jobs::request& what, std::function<void(item_answered)> done) {
@@ -104,8 +109,13 @@ void errands::request(const jobs::request& what, std::function<void(item_answere
   dispatching_.run([ingress = ingress_, request, done] {
     http::client_limits limits{
       .first_byte = limits::first_byte_timeout, .gap = limits::gap_timeout};
-    auto got = http::exchange(ingress, request, limits);
     item_answered answer;
+    auto at = ingress();
+    if (!at) {
+      answer.body = no_ingress;
+      return done(std::move(answer));
+    }
+    auto got = http::exchange(*at, request, limits);
     answer.status = got ? got->status : 0;
     answer.body = got ? got->body : got.error().text;
     if (got)

@@ -9,6 +9,7 @@
 #include "src/store/blob_store.hpp"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace assay::app {
@@ -20,7 +21,9 @@ struct errand_keys {
 
 class errands {
 public:
-  errands(http::client_address ingress, errand_keys keys, store::blob_store& blobs);
+  /// `door` says where an ingress is, each time; nothing: none can be reached now.
+  using door = std::function<std::optional<http::client_address>()>;
+  errands(door ingress, errand_keys keys, store::blob_store& blobs);
 
   // Each calls `done` once, from a thread of its own. From any thread.
 
@@ -34,7 +37,7 @@ public:
   void read(const digest& blob, std::function<void(result<std::string, problem>)> done);
 
 private:
-  http::client_address ingress_;
+  door ingress_;
   errand_keys keys_;
   store::blob_store* blobs_;
   worker_pool evaluating_;

@@ -1,5 +1,6 @@
 #include "src/app/founding.hpp"
 
+#include "src/app/member_address.hpp"
 #include "src/app/proposing.hpp"
 #include "src/base/check.hpp"
 #include "src/store/private_files.hpp"
@@ -11,10 +12,9 @@ namespace assay::app {
 
 namespace {
 
-constexpr auto evaluator = "assay-evaluator";
-constexpr auto dispatcher = "assay-dispatcher";
+const std::string evaluator = "assay-evaluator-";
+const std::string dispatcher = "assay-dispatcher-";
 constexpr auto internal_project = "assay";
-constexpr auto member_name = "local";
 
 const ledger::author self{"assayd", ledger::authentication::process};
 
@@ -35,11 +35,20 @@ result<void, problem> put(store::ledger_engine& engine, ledger::payload what, st
   return {};
 }
 
+ledger::identity_added identity_of(const ledger::member& m) {
+  return {
+    .name = m.name,
+    .role = m.voter ? ledger::identity_role::coordinator : ledger::identity_role::ingress,
+    .curve_public = m.curve_public,
+    .pool = {},
+    .token = {}};
+}
+
 /// Issues the key unless this very secret is on record.
 result<void, problem> issue(
   store::ledger_engine& engine,
   const ledger::tables& t,
-  const char* name,
+  const std::string& name,
   contract::traffic_class traffic,
   const std::string& secret
 ) {
@@ -104,29 +113,70 @@ result<own_secrets, problem> load_secrets(const store::data_directory& directory
   return own_secrets{*signing, *curve, *evaluator_key, *dispatcher_key};
 }
 
-result<void, problem> found_cluster(store::ledger_engine& engine, const own_secrets& secrets) {
+ledger::member member_of(const settings& how, const own_secrets& secrets, const std::string& disk) {
+  ledger::member me{
+    .id = 1,
+    .name = how.name,
+    .address = "local",
+    .signing_public = ledger::to_text(ledger::signing_key{secrets.signing}.public_part())};
+  if (how.standalone)
+    return me;
+  auto at = member_addresses(how);
+  me.address = at.peers;
+  me.voter = how.is_coordinator;
+  me.curve_public = fabric::to_text(secrets.curve.shared);
+  me.disk = disk;
+  me.agents = at.agents;
+  me.ingress = at.ingress;
+  return me;
+}
+
+result<void, problem> found_cluster(store::ledger_engine& engine, const founder& by) {
+  auto read = read_now(engine);
+  if (!read)
+    return unexpected{read.error()};
+  const auto& head = read->tables->head;
+  if (head.cluster && *head.cluster != by.cluster)
+    return unexpected{problem{
+      problem_kind::refused,
+      "the ledger in this directory is of cluster " + to_text(*head.cluster) + " (" + head.name
+        + "), not of " + to_text(by.cluster),
+      {},
+      "a standalone's directory stays a standalone's; take an empty one for a coordinator"}};
+  if (!head.cluster)
+    if (auto done =
+          put(engine, ledger::cluster_created{by.cluster, by.cluster_name}, "first start");
+        !done)
+      return done;
+  // A standalone's key is no identity: nobody joins it, and its own hub is all that knows it.
+  auto is_known = by.me.curve_public.empty() || ledger::find(read->tables->identities, by.me.name);
+  if (!is_known)
+    if (auto done = put(engine, identity_of(by.me), "first start"); !done)
+      return done;
+  if (head.members.empty())
+    return put(engine, ledger::membership{{by.me}}, "first start");
+  return {};
+}
+
+result<void, problem> issue_own_keys(
+  store::ledger_engine& engine, const own_secrets& secrets, const std::string& member_name
+) {
   auto read = read_now(engine);
   if (!read)
     return unexpected{read.error()};
   const auto& t = *read->tables;
-  if (!t.head.cluster)
-    if (auto done = put(engine, ledger::cluster_created{new_uuid7(), "standalone"}, "first start");
-        !done)
-      return done;
-  if (t.head.members.empty()) {
-    ledger::member me{
-      .id = 1,
-      .name = member_name,
-      .address = "local",
-      .signing_public = ledger::to_text(ledger::signing_key{secrets.signing}.public_part())};
-    if (auto done = put(engine, ledger::membership{{me}}, "first start"); !done)
-      return done;
-  }
-  if (auto done =
-        issue(engine, t, evaluator, contract::traffic_class::evaluation, secrets.evaluator_key);
+  if (auto done = issue(
+        engine,
+        t,
+        evaluator + member_name,
+        contract::traffic_class::evaluation,
+        secrets.evaluator_key
+      );
       !done)
     return done;
-  return issue(engine, t, dispatcher, contract::traffic_class::batch, secrets.dispatcher_key);
+  return issue(
+    engine, t, dispatcher + member_name, contract::traffic_class::batch, secrets.dispatcher_key
+  );
 }
 
 result<void, problem>

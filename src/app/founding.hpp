@@ -4,10 +4,12 @@
 // Idempotent: whatever is on record already is left alone, so that a start that was cut goes on
 // where it stopped.
 
+#include "src/app/settings.hpp"
 #include "src/base/problem.hpp"
 #include "src/base/result.hpp"
 #include "src/fabric/curve_keys.hpp"
 #include "src/ledger/chain.hpp"
+#include "src/ledger/record.hpp"
 #include "src/store/data_directory.hpp"
 #include "src/store/ledger_engine.hpp"
 
@@ -27,8 +29,23 @@ result<own_secrets, problem> load_secrets(const store::data_directory& directory
 /// `assay-` and 43 characters of URL-safe base64: 256 bits.
 std::string new_key_secret();
 
-/// Cluster, membership and internal keys.
-result<void, problem> found_cluster(store::ledger_engine& engine, const own_secrets& secrets);
+/// Who founds a cluster: its first member.
+struct founder {
+  uuid cluster;
+  std::string cluster_name;
+  ledger::member me;
+};
+/// What stands in the ledger of this coordinator, but for its id.
+ledger::member member_of(const settings& how, const own_secrets& secrets, const std::string& disk);
+
+/// Cluster and membership. Refused where the ledger is another cluster's.
+result<void, problem> found_cluster(store::ledger_engine& engine, const founder& by);
+
+/// The keys of this coordinator's own errands, which it needs to lead; its member name is in their
+/// names.
+result<void, problem> issue_own_keys(
+  store::ledger_engine& engine, const own_secrets& secrets, const std::string& member_name
+);
 
 /// Standalone: the agent on this machine may speak as `host`.
 result<void, problem>

@@ -5,6 +5,7 @@
 // line says which).
 
 #include "src/app/node.hpp"
+#include "src/app/waiting_room.hpp"
 #include "src/base/log.hpp"
 
 #include <CLI/CLI.hpp>
@@ -33,11 +34,26 @@ sigset_t block_signals() {
   return set;
 }
 
+/// Waits a moment for it.
+bool is_asked_to_end(const sigset_t& signals) {
+  timespec moment{0, 50'000'000};
+  return sigtimedwait(&signals, nullptr, &moment) > 0;
+}
+
 int run(assay::app::settings how) {
   ::umask(077);
   assay::log::open("assayd");
   auto signals = block_signals();
-  auto node = assay::app::node::start(std::move(how));
+  std::optional<assay::app::place> place;
+  if (!how.standalone) {
+    auto found = assay::app::find_place(how, [&] { return is_asked_to_end(signals); });
+    if (!found)
+      return complain(found.error());
+    if (!*found)
+      return 0;
+    place = std::move(*found);
+  }
+  auto node = assay::app::node::start(std::move(how), std::move(place));
   if (!node)
     return complain(node.error());
   int signal = 0;

@@ -1,62 +1,23 @@
-#include "src/app/node.hpp"
-
-#include "actors/dispatcher.hpp"
-#include "actors/evaluator.hpp"
 #include "actors/ingress.hpp"
-#include "actors/job_queue.hpp"
 #include "actors/ledger.hpp"
-#include "actors/mover.hpp"
-#include "actors/supervisor.hpp"
 #include "src/app/admin/admin.hpp"
-#include "src/app/agent_keeper.hpp"
 #include "src/app/allow_list.hpp"
-#include "src/app/errands.hpp"
-#include "src/app/founding.hpp"
-#include "src/app/joining.hpp"
+#include "src/app/ingress_hooks.hpp"
+#include "src/app/member_address.hpp"
 #include "src/app/monitor.hpp"
-#include "src/app/parts.hpp"
+#include "src/app/node_whole.hpp"
 #include "src/app/proposing.hpp"
-#include "src/app/standalone.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
 #include "src/store/ledger_machine.hpp"
 
-#include <caf/actor_system_config.hpp>
 #include <caf/send.hpp>
 
 #include <csignal>
-#include <mutex>
 
 namespace assay::app {
 
 namespace {
-
-constexpr auto member_name = "local";
-
-struct actor_config : caf::actor_system_config {
-  actor_config() {
-    // A thousand messages of one actor must not keep the others waiting, and idle workers must not
-    // poll.
-    set("scheduler.policy", caf::atom("sharing"));
-    set("scheduler.max-throughput", std::size_t{100});
-    set("scheduler.max-threads", std::size_t{2});
-  }
-};
-
-/// An IPv6 address stands in brackets before its port (RFC 3986).
-std::string text_of(const std::string& host, std::uint16_t port) {
-  auto shown = host.find(':') == std::string::npos ? host : "[" + host + "]";
-  return shown + ":" + std::to_string(port);
-}
-
-std::string text_of(const listen_address& a) {
-  return text_of(a.host, a.port);
-}
-
-/// The address that local clients use: an ingress on all interfaces is reached on loopback.
-std::string reachable(const std::string& host) {
-  return host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host;
-}
 
 /// The port of the run before, if it is still to be had; else any free one.
 std::uint16_t port_again(const std::string& before) {
@@ -66,49 +27,18 @@ std::uint16_t port_again(const std::string& before) {
 
 } // namespace
 
-struct node::whole {
-  explicit whole(settings s) : how{std::move(s)}, directory{} {}
-
-  settings how;
-  std::optional<store::data_directory> directory;
-  own_secrets secrets;
-  app::metrics metrics;
-  std::unique_ptr<store::ledger_engine> engine;
-  std::unique_ptr<store::blob_store> blobs;
-  std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
-  actor_config config;
-  std::unique_ptr<caf::actor_system> actors;
-  std::unique_ptr<app::errands> errands;
-  std::unique_ptr<http::ingress_server> ingress;
-  std::unique_ptr<fabric::hub> hub;
-  app::parts parts;
-  dispatcher_actor dispatcher;
-  std::unique_ptr<http::service_listener> admin;
-  std::unique_ptr<http::service_listener> monitor;
-  std::optional<endpoints> before;
-  std::optional<agent_keeper> keeper;
-
-  // The engine and the HTTP threads run before and after the actors do.
-  std::mutex bound_mutex;
-  bool is_bound = false;
-  std::atomic<bool> is_ready = false;
-
-  result<void, problem> start();
-  result<void, problem> open_ledger();
-  result<void, problem> start_ingress();
-  void spawn_actors();
-  void spawn_workers(); ///< What needs the ingress's address, and what listens to pools.
-  void fill_parts();
-  result<void, problem> start_hub();
-  result<void, problem> start_listeners();
-  result<void, problem> start_standalone();
-  void on_view(const store::view_ptr& view);
-  http::ingress_hooks hooks();
-  void stop();
-  void end_actors();
-};
-
 // -- starting
+
+store::engine_options node::whole::engine_options() {
+  store::engine_options options;
+  options.on_view = [this](const store::view_ptr& view) { on_view(view); };
+  if (!place)
+    return options;
+  options.server_id = place->node;
+  options.address = member_addresses(how).peers;
+  options.peers = group.get();
+  return options;
+}
 
 result<void, problem> node::whole::open_ledger() {
   auto opened = store::data_directory::open(how.data);
@@ -120,18 +50,27 @@ result<void, problem> node::whole::open_ledger() {
   if (!loaded)
     return unexpected{loaded.error()};
   secrets = std::move(*loaded);
-  store::engine_options options;
-  options.on_view = [this](const store::view_ptr& view) { on_view(view); };
   if (is_new)
-    if (auto done = store::ledger_engine::bootstrap(*directory, options); !done)
+    if (auto done = store::ledger_engine::bootstrap(*directory, engine_options()); !done)
       return done;
-  auto machine = std::make_unique<store::ledger_machine>(secrets.signing, member_name);
-  auto engine_opened =
-    store::ledger_engine::open(*directory, std::move(machine), std::move(options));
+  auto disk = store::ledger_engine::disk_of(*directory);
+  if (!disk)
+    return unexpected{disk.error()};
+  if (place)
+    group = std::make_unique<app::group>(group_options{
+      .listen = text_of(how.peers),
+      .keys = secrets.curve,
+      .self = {place->cluster, place->node, *disk, ledger::schema_version},
+      .first_peers = place->first_peers,
+      .other = [this](auto node, peers::message said) { hear(node, std::move(said)); },
+      .reach = [this](auto node, auto lane, bool is_up) { note_reach(node, lane, is_up); },
+    });
+  auto machine = std::make_unique<store::ledger_machine>(secrets.signing, how.name);
+  auto engine_opened = store::ledger_engine::open(*directory, std::move(machine), engine_options());
   if (!engine_opened)
     return unexpected{engine_opened.error()};
   engine = std::move(*engine_opened);
-  if (auto done = found_cluster(*engine, secrets); !done)
+  if (auto done = found(*disk); !done)
     return done;
   auto blobs_opened = store::blob_store::open(directory->blobs());
   if (!blobs_opened)
@@ -140,42 +79,24 @@ result<void, problem> node::whole::open_ledger() {
   return {};
 }
 
-http::ingress_hooks node::whole::hooks() {
-  // Called on HTTP threads, which start after the actors and stop before them.
-  auto& router = parts.router;
-  return {
-    .on_outcomes = [&router](std::vector<routing::outcome> all
-                   ) { caf::anon_send(router, outcomes{std::move(all)}); },
-    .ask_ticket =
-      [&router](http::ticket_request request, http::ticket_completion done) {
-        ticket_wanted wanted{
-          .ticket =
-            {.ticket = request.number,
-             .traffic = request.traffic,
-             .project = request.project,
-             .acceptable = request.acceptable,
-             .excluded = request.excluded,
-             .deadline = request.deadline},
-          .answer =
-            [done](std::variant<pool::admit_ticket, pool::refuse_ticket> answer) {
-              if (const auto* admitted = std::get_if<pool::admit_ticket>(&answer))
-                return done(http::ticket_admitted{admitted->endpoint});
-              const auto& refused = std::get<pool::refuse_ticket>(answer);
-              done(http::ticket_refused{refused.why, refused.retry_after});
-            },
-        };
-        caf::anon_send(router, std::move(wanted));
-      },
-    .withdraw_ticket = [&router](std::uint64_t number
-                       ) { caf::anon_send(router, ticket_dropped{number}); },
-    .settle_ticket = [&router](std::uint64_t number
-                     ) { caf::anon_send(router, ticket_settled{number}); },
-  };
+/// A group of one has nobody to learn from: what is not on record yet is put there now.
+result<void, problem> node::whole::found(const std::string& disk) {
+  auto now = engine->status();
+  auto is_alone = now.role == consensus::member_role::voter && now.members.size() == 1;
+  if (!is_alone)
+    return {};
+  founder by{place ? place->cluster : new_uuid7(), place ? place->cluster_name : "standalone", {}};
+  if (auto known = tables_of(*engine->current())->head.cluster; known && !place)
+    by.cluster = *known;
+  by.me = member_of(how, secrets, disk);
+  return found_cluster(*engine, by);
 }
 
 result<void, problem> node::whole::start_ingress() {
+  if (!how.has_ingress)
+    return {};
   http::ingress_options options;
-  options.id = {"ingress-1"};
+  options.id = ingress_name();
   options.boot = static_cast<std::uint64_t>(wall_now().value);
   options.address = how.ingress.host;
   options.port = how.ingress.port;
@@ -183,13 +104,13 @@ result<void, problem> node::whole::start_ingress() {
   options.plaintext_accepted = how.plaintext_accepted;
   if (before && how.ingress.port == 0)
     options.port = port_again(before->ingress);
-  ingress = std::make_unique<http::ingress_server>(options, hooks());
+  ingress = std::make_unique<http::ingress_server>(options, hooks_to(parts.router));
   auto started = ingress->start();
   if (!started && how.ingress.port == 0 && options.port != 0) {
     // Somebody took the port of the run before: any other one will do.
     log::warn("ingress_port_changed", {{"why", to_text(started.error())}});
     options.port = 0;
-    ingress = std::make_unique<http::ingress_server>(options, hooks());
+    ingress = std::make_unique<http::ingress_server>(options, hooks_to(parts.router));
     started = ingress->start();
   }
   if (!started)
@@ -208,44 +129,49 @@ void node::whole::spawn_actors() {
   parts.router = actors->spawn(
     ingress_behavior,
     assay::ingress_options{
-      .name = {"ingress-1"},
+      .name = ingress_name(),
       .counters = counters,
-      .post = [this](auto snapshot) { ingress->post_snapshot(std::move(snapshot)); },
+      .post =
+        [this](auto snapshot) {
+          if (ingress)
+            ingress->post_snapshot(std::move(snapshot));
+        },
       .count = [this](const auto& all) { metrics.count(all); },
+      .serves = how.has_ingress,
     }
   );
 }
 
 result<void, problem> node::whole::start_hub() {
-  auto read = read_now(*engine);
-  if (!read)
-    return unexpected{read.error()};
   fabric::hub_options options;
   options.keys = secrets.curve;
-  options.allow_list = allow_list_of(*read->tables, wall_now());
-  options.epoch = engine->status().term;
+  options.standing = standing();
   if (before && how.agents.port == 0)
     how.agents.port = port_again(before->agents);
-  auto supervisor = parts.supervisor;
+  // Whoever leads here hears of agents; while nobody does, none has a session.
+  auto tell = [this](auto what) {
+    if (auto lead = parts.lead.get())
+      caf::anon_send(lead->supervisor, std::move(what));
+  };
   fabric::hub_events events{
     .peer_up =
-      [supervisor](const host_id& host, const fabric::hello& hello) {
-        caf::anon_send(supervisor, agent_up{host, hello});
+      [tell](const host_id& host, const fabric::hello& hello) {
+        tell(agent_up{host, hello});
       },
     .message =
-      [supervisor](const host_id& host, fabric::agent_message what) {
-        caf::anon_send(supervisor, from_agent{host, std::move(what)});
+      [tell](const host_id& host, fabric::agent_message what) {
+        tell(from_agent{host, std::move(what)});
       },
     .peer_down =
-      [supervisor](const host_id& host, fabric::down_reason why) {
-        caf::anon_send(supervisor, agent_down{host, std::string{fabric::name(why)}});
+      [tell](const host_id& host, fabric::down_reason why) {
+        tell(agent_down{host, std::string{fabric::name(why)}});
       },
     .join =
       [this](const fabric::join_request& request) {
         // Not before all is tied together, and not while it is being taken down.
         std::scoped_lock lock{bound_mutex};
         if (is_bound)
-          answer_join(*engine, *hub, request);
+          joins->answer(*hub, request);
       },
   };
   options.listen = text_of(how.agents);
@@ -259,6 +185,7 @@ result<void, problem> node::whole::start_hub() {
     return unexpected{started.error()};
   std::scoped_lock lock{bound_mutex};
   hub = std::move(*started);
+  joins.emplace(*engine);
   parts.hub = hub.get();
   parts.hub_key = secrets.curve.shared;
   return {};
@@ -325,10 +252,17 @@ void node::whole::on_view(const store::view_ptr& view) {
   if (!is_bound)
     return;
   auto tables = tables_of(*view);
-  // The term that we lead in, as the hub tells agents: the newest entry may be of an earlier one.
-  caf::anon_send(parts.ledger, tables_changed{tables, engine->status().term});
-  if (hub)
+  if (auto lead = parts.lead.get())
+    caf::anon_send(parts.ledger, tables_changed{tables, lead->term});
+  else
+    caf::anon_send(parts.ledger, tables_changed{tables, engine->status().term});
+  if (hub) {
     hub->replace_allow_list(allow_list_of(*tables, wall_now()));
+    hub->set_standing(standing());
+  }
+  if (group)
+    group->learn(*tables);
+  leadership->nudge();
 }
 
 result<void, problem> node::whole::start() {
@@ -339,15 +273,26 @@ result<void, problem> node::whole::start() {
   spawn_actors();
   if (auto done = start_ingress(); !done)
     return done;
-  spawn_workers();
+  errands = std::make_unique<app::errands>(
+    [this] { return door(); }, errand_keys{secrets.evaluator_key, secrets.dispatcher_key}, *blobs
+  );
+  if (group)
+    spawn_service_links();
   fill_parts();
+  watch_leadership();
   if (auto done = start_hub(); !done)
     return done;
   {
     std::scoped_lock lock{bound_mutex};
     is_bound = true;
   }
+  // Only now, so that whoever is spoken of hears it.
+  if (group)
+    if (auto done = group->start(*engine); !done)
+      return done;
   on_view(engine->current());
+  leadership->pass();
+  leadership->begin();
   if (auto done = start_listeners(); !done)
     return done;
   if (how.standalone)
@@ -360,61 +305,33 @@ result<void, problem> node::whole::start() {
   return {};
 }
 
-result<std::unique_ptr<node>, problem> node::start(settings how) {
+result<std::unique_ptr<node>, problem> node::start(settings how, std::optional<place> where) {
   // A client that leaves in the middle of a write is no reason to end; children reap themselves.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGCHLD, SIG_IGN);
   // From here on its end is `stop`, even when it did not start whole: actors end when told to.
-  std::unique_ptr<node> made{new node{std::make_unique<whole>(std::move(how))}};
+  std::unique_ptr<node> made{new node{std::make_unique<whole>(std::move(how), std::move(where))}};
   if (auto done = made->whole_->start(); !done)
     return unexpected{done.error()};
   return made;
 }
 
-void node::whole::spawn_workers() {
-  http::client_address door{reachable(how.ingress.host), ingress->port(), {}};
-  errands = std::make_unique<app::errands>(
-    door, errand_keys{secrets.evaluator_key, secrets.dispatcher_key}, *blobs
-  );
-  auto& deeds = *errands;
-  auto keep = [&deeds](std::string bytes, auto done) {
-    deeds.keep(std::move(bytes), std::move(done));
-  };
-  parts.evaluator = actors->spawn(
-    evaluator_behavior,
-    evaluator_options{
-      .ledger = parts.ledger,
-      .ask = [&deeds](
-               const auto& what, const auto& where, auto done
-             ) { deeds.evaluate(what, where, std::move(done)); },
-      .keep = keep,
-    }
-  );
-  parts.mover = actors->spawn(mover_behavior, mover_options{parts.ledger, parts.router});
-  dispatcher = actors->spawn(
-    dispatcher_behavior,
-    dispatcher_options{
-      .ledger = parts.ledger,
-      .ask = [&deeds](const auto& what, auto done) { deeds.request(what, std::move(done)); },
-      .read = [&deeds](const auto& blob, auto done) { deeds.read(blob, std::move(done)); },
-      .keep = keep,
-    }
-  );
-  parts.jobs = actors->spawn(job_queue_behavior, job_queue_options{parts.ledger, dispatcher});
-  supervisor_options options{
-    .ledger = parts.ledger,
-    .ingress = parts.router,
-    .pool_listeners = {parts.evaluator, parts.mover, parts.jobs},
-    .send = [this](
-              const host_id& host, const fabric::coordinator_message& what
-            ) { hub->send(host, what); },
-    .stop_process =
-      [](const std::string& why) {
-        log::error("stopping", {{"why", why}});
-        std::_Exit(4);
-      },
-  };
-  parts.supervisor = actors->spawn(supervisor_behavior, std::move(options));
+/// What agents are told: whom to follow, and who may lead next. A standalone's agent knows.
+fabric::standing node::whole::standing() const {
+  auto lead = parts.lead.get();
+  fabric::standing out{.leads = lead != nullptr, .epoch = lead ? lead->term : 0};
+  if (!group)
+    return out;
+  auto leader = engine->status().leader_id;
+  for (const auto& m : tables_of(*engine->current())->head.members) {
+    auto key = fabric::parse_public_key(m.curve_public);
+    if (!key || m.agents.empty())
+      continue;
+    out.coordinators.push_back({m.agents, *key});
+    if (!lead && m.id == leader)
+      out.leader = out.coordinators.back();
+  }
+  return out;
 }
 
 void node::whole::fill_parts() {
@@ -426,14 +343,16 @@ void node::whole::fill_parts() {
   parts.metrics = &metrics;
   parts.counters = counters;
   parts.actors = actors.get();
-  for (const tables_listener& who :
-       {tables_listener{parts.router},
-        tables_listener{parts.supervisor},
-        tables_listener{parts.evaluator},
-        tables_listener{parts.mover},
-        tables_listener{dispatcher},
-        tables_listener{parts.jobs}})
-    caf::anon_send(parts.ledger, listen_to_tables{who});
+  parts.group = group.get();
+  if (group)
+    forwarding = std::make_unique<app::forwarding>(forwarding_options{
+      .tell = [this](auto to, const auto& what) { return group->tell(to, what); },
+      .serve = [this](
+                 const auto& request, const auto& author
+               ) { return admin::serve_as(parts, request, author); },
+    });
+  parts.forwarding = forwarding.get();
+  caf::anon_send(parts.ledger, listen_to_tables{tables_listener{parts.router}});
 }
 
 // -- stopping
@@ -451,11 +370,17 @@ void node::whole::stop() {
     is_bound = false;
   }
   // Actors call errands, hub and engine until they have ended; the engine's last answers call the
-  // hub.
+  // hub, and what it still says to others goes by the group.
+  leadership.reset();
+  forwarding.reset();
+  joins.reset();
   if (actors)
     end_actors();
   errands.reset();
+  if (group)
+    group->stop();
   engine.reset();
+  group.reset();
   hub.reset();
   ingress.reset();
   actors.reset();
@@ -467,11 +392,7 @@ void node::whole::end_actors() {
       caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
     who = nullptr;
   };
-  end(parts.supervisor);
-  end(parts.jobs);
-  end(dispatcher);
-  end(parts.mover);
-  end(parts.evaluator);
+  end(service);
   end(parts.router);
   end(parts.ledger);
   actors->await_all_actors_done();

@@ -7,6 +7,7 @@
 //
 // This is the only place that knows every part; nothing here decides anything.
 
+#include "src/app/place.hpp"
 #include "src/app/settings.hpp"
 #include "src/base/problem.hpp"
 #include "src/base/result.hpp"
@@ -18,7 +19,7 @@ namespace assay::app {
 class node {
 public:
   /// Everything runs when it returns.
-  static result<std::unique_ptr<node>, problem> start(settings how);
+  static result<std::unique_ptr<node>, problem> start(settings how, std::optional<place> where);
 
   /// Drains the ingress, stops actors and threads, and leaves the ledger durable. The agent and its
   /// replicas go on.

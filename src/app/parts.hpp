@@ -3,6 +3,9 @@
 // src/app/node.hpp, which outlives all of it.
 
 #include "actors/interfaces.hpp"
+#include "src/app/forwarding.hpp"
+#include "src/app/group.hpp"
+#include "src/app/leading.hpp"
 #include "src/app/metrics.hpp"
 #include "src/app/settings.hpp"
 #include "src/fabric/hub.hpp"
@@ -30,11 +33,10 @@ struct parts {
   caf::actor_system* actors = nullptr;
   ledger_actor ledger;
   ingress_actor router;
-  evaluator_actor evaluator;
-  mover_actor mover;
-  job_queue_actor jobs;
-  supervisor_actor supervisor;
-  std::string base_url; ///< Of the ingress, `http://IP:PORT/v1`.
+  leading_slot lead;
+  app::group* group = nullptr;           ///< Null in a standalone.
+  app::forwarding* forwarding = nullptr; ///< Null in a standalone.
+  std::string base_url;                  ///< Of the ingress, `http://IP:PORT/v1`.
 };
 
 } // namespace assay::app

@@ -1,7 +1,11 @@
 #include "src/app/settings.hpp"
 
-#include <boost/asio/ip/address.hpp>
+#include "src/catalog/declarations.hpp"
 
+#include <boost/asio/ip/address.hpp>
+#include <unistd.h>
+
+#include <array>
 #include <charconv>
 #include <functional>
 #include <map>
@@ -11,6 +15,21 @@
 namespace assay::app {
 
 namespace {
+
+/// A member's key names begin with what the key is for, and names have 64 bytes at most.
+bool is_member_name(const std::string& text) {
+  return catalog::is_name(text) && text.size() <= 40;
+}
+
+bool is_loopback(const listen_address& a) {
+  return boost::asio::ip::make_address(a.host).is_loopback();
+}
+
+std::string name_of_machine() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string{name.data()}
+                                                          : std::string{};
+}
 
 /// Collects what is wrong while it reads, so that a person mends the file once.
 class reader {
@@ -125,6 +144,46 @@ void read_ingress(reader& r, const YAML::Node& node, const std::string& path, se
   );
 }
 
+void read_roles(reader& r, const YAML::Node& node, const std::string& path, settings& s) {
+  s.is_coordinator = s.has_ingress = false;
+  if (!node.IsSequence() || node.size() == 0)
+    return r.complain(node, path, "is no list of roles", "write `roles: [coordinator, ingress]`");
+  for (const auto& one : node) {
+    auto word = r.text(one, path);
+    if (!word)
+      continue;
+    auto& role = *word == "coordinator" ? s.is_coordinator : s.has_ingress;
+    if (*word != "coordinator" && *word != "ingress")
+      r.complain(one, path, "'" + *word + "' is no role", "allowed: coordinator, ingress");
+    else if (std::exchange(role, true))
+      r.complain(one, path, "'" + *word + "' stands here twice", "keep one");
+  }
+}
+
+/// What others are told to dial has to be dialled from elsewhere.
+void read_dialled(
+  reader& r, const YAML::Node& node, const std::string& path, listen_address& into
+) {
+  r.address(node, path, into);
+  if (into.host == "0.0.0.0" || into.host == "::")
+    r.complain(node, path, "others cannot dial " + into.host, "write the address of this machine");
+  if (into.port == 0)
+    r.complain(node, path, "others dial this port, so it must be known", "write one, usually 7104");
+}
+
+void read_name(reader& r, const YAML::Node& node, const std::string& path, settings& s) {
+  auto word = r.text(node, path);
+  if (word && !is_member_name(*word))
+    r.complain(
+      node,
+      path,
+      "'" + *word + "' is no name",
+      "letters, digits, dots, dashes and underscores, at most 40"
+    );
+  if (word)
+    s.name = *word;
+}
+
 void read_listener(
   reader& r, const YAML::Node& node, const std::string& path, listen_address& into
 ) {
@@ -137,6 +196,7 @@ result<settings, std::vector<problem>>
 parse_settings(const std::string& name, const std::string& text) {
   reader r{name};
   settings s;
+  s.name = name_of_machine();
   try {
     r.map(
       YAML::Load(text),
@@ -147,9 +207,17 @@ parse_settings(const std::string& name, const std::string& text) {
            if (auto word = r.text(n, p))
              s.data = *word;
          }},
+        {"name", [&](const auto& n, const auto& p) { read_name(r, n, p, s); }},
+        {"roles", [&](const auto& n, const auto& p) { read_roles(r, n, p, s); }},
         {"ingress", [&](const auto& n, const auto& p) { read_ingress(r, n, p, s); }},
         {"monitor", [&](const auto& n, const auto& p) { read_listener(r, n, p, s.monitor); }},
         {"agents", [&](const auto& n, const auto& p) { read_listener(r, n, p, s.agents); }},
+        {"peers",
+         [&](const auto& n, const auto& p) {
+           r.map(n, p, {{"listen", [&](const auto& m, const auto& q) {
+                           read_dialled(r, m, q, s.peers);
+                         }}});
+         }},
       }
     );
   } catch (const YAML::Exception& why) {
@@ -162,6 +230,20 @@ parse_settings(const std::string& name, const std::string& text) {
   }
   if (r.problems.empty() && s.data.empty())
     r.problems.push_back({problem_kind::invalid, "no `data:`", name, "add `data: /var/lib/assay`"});
+  if (r.problems.empty() && s.has_ingress && !is_loopback(s.ingress) && !s.plaintext_accepted)
+    r.problems.push_back(
+      {problem_kind::invalid,
+       "the ingress would answer in clear on " + s.ingress.host + ", and there is no TLS yet",
+       name,
+       "listen on loopback behind a proxy, or add `plaintext: accepted` under `ingress:`"}
+    );
+  if (r.problems.empty() && !is_member_name(s.name))
+    r.problems.push_back(
+      {problem_kind::invalid,
+       "the machine's name '" + s.name + "' cannot name a coordinator",
+       name,
+       "add `name:` with at most 40 letters, digits, dots, dashes and underscores"}
+    );
   if (!r.problems.empty())
     return unexpected{std::move(r.problems)};
   return s;
@@ -171,6 +253,7 @@ settings standalone_settings(std::filesystem::path data) {
   settings s;
   s.data = std::move(data);
   s.standalone = true;
+  s.name = "local";
   s.ingress.port = s.monitor.port = s.agents.port = 0;
   return s;
 }

@@ -19,11 +19,15 @@ struct listen_address {
 struct settings {
   std::filesystem::path data;
   bool standalone = false;
+  std::string name; ///< Among the coordinators; the machine's own unless the file says one.
+  bool is_coordinator = true; ///< May lead, once it is a voter; else it only holds a copy.
+  bool has_ingress = true;
   listen_address ingress{"127.0.0.1", 7100};
   unsigned ingress_threads = 1;
   bool plaintext_accepted = false; ///< The ingress may listen beyond loopback without TLS.
   listen_address monitor{"127.0.0.1", 7101};
   listen_address agents{"127.0.0.1", 7103};
+  listen_address peers{"127.0.0.1", 7104};
   std::vector<std::string> runtime_path; ///< Standalone: where its agent looks for runtimes.
 };
 

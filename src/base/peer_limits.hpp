@@ -1,5 +1,5 @@
 #pragma once
-// Limits of what coordinators say to each other; the rest are in src/base/limits.hpp.
+// Limits among coordinators; the rest are in src/base/limits.hpp.
 
 #include "src/base/limits.hpp"
 
@@ -15,10 +15,47 @@ inline constexpr std::size_t peers = 64;
 /// Unsent bytes per peer and lane; what does not fit is dropped, and the engine says it again.
 inline constexpr std::size_t peer_consensus_bytes = 24 << 20;
 inline constexpr std::size_t peer_bulk_bytes = 96 << 20;
+inline constexpr std::size_t peer_service_bytes = 24 << 20; ///< Room for two of the largest pools.
+
+/// Of one peer's service lane in a turn of the links' thread, so that consensus gets its turn.
+inline constexpr std::size_t peer_service_turn_bytes = 1 << 20;
+
+// -- serving over the links
+inline constexpr std::size_t service_items = 10'000; ///< Entries of one list in a message.
+/// Of a body that a follower passes on, either way; a larger one is refused where it came in.
+inline constexpr std::size_t admin_body_bytes = 10 << 20;
+/// Two clocks differ by far less over a lease's life; the rest is room for rounding.
+inline constexpr auto lease_margin = std::chrono::milliseconds{100};
+/// An ingress says hello again so often, until the leader answers with its pools.
+inline constexpr auto service_hello_every = std::chrono::seconds{1};
+/// A remote ingress that was not heard, or not reached, for so long is lost: its credits are
+/// renewed no more, and are back when the last lease ran out.
+inline constexpr auto ingress_silence = peer_silence;
+/// Ticket answers that wait for room in the outbox, per ingress; the oldest go first. Whoever waits
+/// for one of those is turned away by its own deadline.
+inline constexpr std::size_t ticket_answers_waiting = 4 * queue_waiting;
+
+/// How often an assayd looks whether it still leads, when nothing says so before.
+inline constexpr auto leadership_look = std::chrono::milliseconds{50};
+/// A leader whose clock is further from the median of all stamps nothing and hands over.
+inline constexpr auto clock_spread = std::chrono::seconds{5};
+inline constexpr auto clock_told_every = std::chrono::seconds{1};
+inline constexpr auto clock_told_ages = std::chrono::seconds{5}; ///< What was told is old then.
+/// For the leader's answer to what a follower passed on; an apply of many files takes its time.
+inline constexpr auto forward_patience = std::chrono::seconds{25};
+inline constexpr std::size_t unsaid_answers = 16; ///< To one member that cannot be reached now.
+/// For the others to connect and catch up before a change of the group is tried again.
+inline constexpr auto group_change_retry = std::chrono::seconds{1};
 
 static_assert(batch_frame_bytes + (1 << 20) < peer_frame_bytes, "the largest entry fits one frame");
 static_assert(row_bytes + (1 << 19) < peer_frame_bytes, "the largest row fits one page");
 static_assert(page_bytes < peer_frame_bytes);
 static_assert(2 * peer_frame_bytes <= peer_consensus_bytes);
+static_assert(2 * peer_frame_bytes <= peer_service_bytes);
+static_assert(admin_body_bytes + (1 << 19) < peer_frame_bytes, "the largest body fits one frame");
+static_assert(lease_margin + usage_report_every < lease_life - lease_renew);
+static_assert(
+  ingress_silence + lease_renew < lease_life, "one that is back has not lost its lease"
+);
 
 } // namespace assay::limits

@@ -33,6 +33,7 @@ int ledger_log(const context& c, std::int64_t limit, const std::string& subject)
   auto answer = c.server.get(path);
   if (!answer)
     return complain(answer.error());
+  note_copy(*answer);
   std::fputs(show_items(answer->at("records").as_array(), c.how, c.where).c_str(), stdout);
   return 0;
 }
@@ -47,47 +48,22 @@ int ledger_show(const context& c, const std::string& record) {
 
 int ledger_verify(const context& c) {
   auto answer = c.server.post("ledger/verify", {});
-  if (!answer)
-    return complain(answer.error());
+  return answer ? show_verdict(c, *answer) : complain(answer.error());
+}
+
+int show_verdict(const context& c, const json::object& verdict) {
   if (c.how != format::table) {
-    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+    std::fputs(show_object(verdict, c.how, c.where).c_str(), stdout);
   } else {
-    const auto& head = answer->at("head").as_object();
+    const auto& head = verdict.at("head").as_object();
     std::printf(
       "%lld records in %lld batches: chain, signatures and invariants hold up to %lld\n%s\n",
-      static_cast<long long>(number_at(*answer, "records")),
-      static_cast<long long>(number_at(*answer, "batches")),
+      static_cast<long long>(number_at(verdict, "records")),
+      static_cast<long long>(number_at(verdict, "batches")),
       static_cast<long long>(number_at(head, "seq")),
       text_at(head, "chain").c_str()
     );
   }
-  return 0;
-}
-
-int trust_clock(const context& c, const std::string& reason) {
-  auto answer = c.server.post("clock/trust", {{"reason", reason}});
-  if (!answer)
-    return complain(answer.error());
-  std::printf(
-    "the clock is trusted at %s UTC\n", date_text(number_at(*answer, "trusted_at_ms")).c_str()
-  );
-  return 0;
-}
-
-int host_token(const context& c, const std::string& name) {
-  auto answer = c.server.post("hosts/token", {{"name", name}});
-  if (!answer)
-    return complain(answer.error());
-  if (c.how != format::table) {
-    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
-    return 0;
-  }
-  std::printf("%s\n", text_at(*answer, "token").c_str());
-  std::fprintf(
-    stderr,
-    "good for one host until %s UTC; on that host: assay host join TOKEN --data DIR\n",
-    cell("expires_at_ms", answer->at("expires_at_ms")).c_str()
-  );
   return 0;
 }
 

@@ -1,67 +1,18 @@
 // The program `assay`: words of the command line to functions of src/cli/commands.hpp.
 //
-// The only translation unit that includes CLI11. Every word has an example in its --help, and
+// Every word has an example in its --help, and
 // docs/cli.md holds the same table (tests/cli compares them).
 
-#include "src/cli/commands.hpp"
-
-#include <CLI/CLI.hpp>
-#include <unistd.h>
+#include "src/cli/words.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
 namespace assay::cli {
 
 namespace {
 
 constexpr auto usage_error = 2;
-
-/// Everything the options fill in, and the deed that was chosen.
-struct chosen {
-  std::string server;
-  format how = format::table;
-  std::string kind, name, reason, status = "production", subject, text;
-  apply_options apply;
-  explain_options explain;
-  submit_options submit;
-  chat_options chat;
-  wait_options wait;
-  std::vector<int> gates;
-  int hours = 24;
-  int limit = 20;
-  int seconds = 0;
-  bool no_stream = false;
-  std::function<int(const context&)> deed;
-};
-
-CLI::App* word(CLI::App& parent, const char* name, const char* about, const char* example) {
-  auto* app = parent.add_subcommand(name, about);
-  app->footer(std::string{"\nExample:\n  "} + example + "\n");
-  return app;
-}
-
-/// What the word does once the command line is read.
-template <class Deed>
-void does(CLI::App* app, chosen& o, Deed deed) {
-  app->callback([&o, deed] { o.deed = [&o, deed](const context& c) { return deed(c, o); }; });
-}
-
-CLI::Option* takes_reason(CLI::App* app, chosen& o) {
-  return app->add_option("--reason", o.reason, "Why; it is kept in the ledger");
-}
-
-void takes_wait(CLI::App* app, chosen& o) {
-  app->add_flag("--wait", o.wait.wait, "Follow it to its end, with progress");
-  app
-    ->add_option_function<int>(
-      "--timeout",
-      [&o](int seconds) { o.wait.limit = std::chrono::seconds{seconds}; },
-      "Seconds to follow it for (900)"
-    )
-    ->check(CLI::PositiveNumber);
-}
 
 void add_catalog(CLI::App& app, chosen& o) {
   auto* apply_word = word(
@@ -211,23 +162,52 @@ void add_moves(CLI::App& app, chosen& o) {
   does(explain_word, o, [](const context& c, const chosen& o) { return explain(c, o.explain); });
 }
 
-/// Registering a host happens on the host: the agent holds the keys.
-int join_host(const std::string& token, const std::vector<std::string>& rest) {
-  auto self = std::filesystem::read_symlink("/proc/self/exe");
-  auto agent = (self.parent_path() / "assay-agent").string();
-  std::vector<std::string> words{agent, "join", token};
-  words.insert(words.end(), rest.begin(), rest.end());
-  std::vector<char*> argv;
-  for (auto& one : words)
-    argv.push_back(one.data());
-  argv.push_back(nullptr);
-  ::execv(agent.c_str(), argv.data());
-  return complain(
-    {problem_kind::unavailable,
-     "the agent's program is not there",
-     agent,
-     "install assay-agent beside assay"}
+void takes_file(CLI::App* app, std::string& to) {
+  app->add_option("--file", to, "An exported ledger to read instead of asking a server");
+}
+
+/// The words of an auditor; those with a file need no server.
+void add_audit(CLI::App& app, CLI::App& ledger, chosen& o) {
+  auto* export_word = word(
+    ledger,
+    "export",
+    "All of it as one signed file, for who does not want to believe us",
+    "assay ledger export audit.ledger"
   );
+  export_word->add_option("file", o.text, "Where to, or - for standard output")->required();
+  does(export_word, o, [](const context& c, const chosen& o) { return ledger_export(c, o.text); });
+
+  auto* diff_word = word(
+    ledger,
+    "diff",
+    "Where two exports part, and what each has beyond the other",
+    "assay ledger diff monday.ledger tuesday.ledger"
+  );
+  diff_word->add_option("a", o.name)->required();
+  diff_word->add_option("b", o.text)->required();
+  does(diff_word, o, [](const context& c, const chosen& o) {
+    return ledger_diff(c, o.name, o.text);
+  });
+
+  auto* served_word = word(
+    app,
+    "who-served",
+    "Who served a route at an instant, on what evidence, and how to undo it",
+    "assay who-served smollm2 --at 2026-12-02T09:14:03Z --file audit.ledger"
+  );
+  served_word->add_option("route", o.served.route, "The model that clients name")->required();
+  served_word->add_option("--at", o.served.at, "A time as RFC 3339 has it, or now (the default)");
+  takes_file(served_word, o.served.file);
+  does(served_word, o, [](const context& c, const chosen& o) { return who_served(c, o.served); });
+
+  auto* history_word =
+    word(app, "history", "How a route came to be, newest first", "assay history smollm2");
+  history_word->add_option("route", o.name, "The model that clients name")->required();
+  history_word->add_option("--limit", o.limit)->check(CLI::Range(1, 1000));
+  takes_file(history_word, o.text);
+  does(history_word, o, [](const context& c, const chosen& o) {
+    return history(c, o.name, o.limit, o.text);
+  });
 }
 
 void add_cluster(CLI::App& app, chosen& o) {
@@ -254,57 +234,14 @@ void add_cluster(CLI::App& app, chosen& o) {
     *ledger,
     "verify",
     "Check chain, signatures and invariants from the first record",
-    "assay ledger verify"
+    "assay ledger verify audit.ledger"
   );
-  does(verify_word, o, [](const context& c, const chosen&) { return ledger_verify(c); });
-
-  auto* cluster = word(
-    app,
-    "cluster",
-    "The coordinators together",
-    "assay cluster trust-clock --reason \"compared with two others\""
-  );
-  cluster->require_subcommand(1);
-  auto* clock_word = word(
-    *cluster,
-    "trust-clock",
-    "Accept the time after the clock jumped, so that what is due expires again",
-    "assay cluster trust-clock --reason \"the machine was suspended\""
-  );
-  takes_reason(clock_word, o)->required();
-  does(clock_word, o, [](const context& c, const chosen& o) { return trust_clock(c, o.reason); });
-
-  auto* host = word(app, "host", "Hosts and their agents", "assay host token --name node-17");
-  host->require_subcommand(1);
-  auto* token_word = word(
-    *host,
-    "token",
-    "A token by which one host may join, once, within 15 minutes",
-    "assay host token"
-  );
-  token_word->add_option("--name", o.name, "For which host; the record says so");
-  does(token_word, o, [](const context& c, const chosen& o) { return host_token(c, o.name); });
-  auto* join_word = word(
-    *host,
-    "join",
-    "Register this host (run it there); --data DIR and --host NAME may follow the token",
-    "assay host join - --data /var/lib/assay < token"
-  );
-  join_word->add_option("token", o.text, "The token, or - to read it from standard input")
-    ->required();
-  join_word->allow_extras();
-  join_word->fallthrough(false); // What follows the token is the agent's, and in this order.
-  join_word->callback([&o, join_word] {
-    o.deed = [&o, rest = join_word->remaining()](const context&) {
-      return join_host(o.text, rest);
-    };
+  verify_word->add_option("file", o.text, "An exported ledger; without it the server's own");
+  does(verify_word, o, [](const context& c, const chosen& o) {
+    return o.text.empty() ? ledger_verify(c) : ledger_verify(c, o.text);
   });
-  auto* show_host =
-    word(*host, "show", "One host: devices, fingerprint, replicas", "assay host show node-17");
-  show_host->add_option("name", o.name)->required();
-  does(show_host, o, [](const context& c, const chosen& o) {
-    return describe(c, "hosts", o.name);
-  });
+  add_audit(app, *ledger, o);
+
   auto* env_word =
     word(app, "env", "Print how an OpenAI client reaches a standalone", "eval \"$(assay env)\"");
   does(env_word, o, [](const context& c, const chosen&) { return env(c); });
@@ -399,6 +336,7 @@ void build(CLI::App& app, chosen& o) {
   add_catalog(app, o);
   add_moves(app, o);
   add_cluster(app, o);
+  add_members(app, o);
   add_jobs(app, o);
   add_chat(app, o);
 }

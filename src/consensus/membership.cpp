@@ -15,7 +15,7 @@ outcome refused(std::string_view why) {
   return unexpected{why};
 }
 
-outcome added(const configuration& before, member who) {
+outcome added(const configuration& before, member who, member_role role) {
   if (who.id == 0)
     return refused("a member needs an id other than 0");
   for (const auto& m : before)
@@ -24,7 +24,7 @@ outcome added(const configuration& before, member who) {
   if (before.size() == members_max)
     return refused("64 members are as many as there can be");
   auto after = before;
-  who.role = member_role::spare;
+  who.role = role;
   after.push_back(std::move(who));
   return after;
 }
@@ -55,7 +55,8 @@ outcome removed(const configuration& before, std::uint64_t id) {
 outcome changed(const configuration& before, const membership_change& how) {
   return std::visit(
     overloaded{
-      [&](const add_spare& c) { return added(before, c.who); },
+      [&](const add_spare& c) { return added(before, c.who, member_role::spare); },
+      [&](const add_standby& c) { return added(before, c.who, member_role::standby); },
       [&](const promote& c) { return promoted(before, c.id); },
       [&](const remove_member& c) { return removed(before, c.id); },
     },

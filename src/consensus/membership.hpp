@@ -15,7 +15,11 @@ namespace assay::consensus {
 struct add_spare {
   member who; ///< Its role is ignored.
 };
-/// Catches a spare up, then makes it a voter.
+/// Joins without a vote for as long as it is a member, and gets the log.
+struct add_standby {
+  member who; ///< Its role is ignored.
+};
+/// Catches a member without a vote up, then makes it a voter.
 struct promote {
   std::uint64_t id = 0;
 };
@@ -23,7 +27,7 @@ struct promote {
 struct remove_member {
   std::uint64_t id = 0;
 };
-using membership_change = std::variant<add_spare, promote, remove_member>;
+using membership_change = std::variant<add_spare, add_standby, promote, remove_member>;
 
 /// The group afterwards, or why the change is not allowed.
 result<configuration, std::string_view>

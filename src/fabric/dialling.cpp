@@ -6,10 +6,19 @@
 
 namespace assay::fabric {
 
+namespace {
+
+constexpr int electing_most = 8; ///< Times the first pause: less than an election takes.
+
+} // namespace
+
 std::chrono::milliseconds redial::after(lost_reason reason, std::uint32_t chance) {
   // Trying sooner would not help, and two agents with one key would only take turns faster.
   if (reason == lost_reason::refused || reason == lost_reason::superseded)
     next_ = most_;
+  // They answer, so one of them is about to lead.
+  if (reason == lost_reason::not_leader)
+    next_ = std::min(next_, first_ * electing_most);
   auto pause = next_;
   next_ = std::min(next_ * 2, most_);
   return pause - pause * (chance % 512) / 1024;
@@ -49,6 +58,8 @@ std::string_view name(lost_reason reason) {
     return "closed_by_peer";
   case lost_reason::superseded:
     return "superseded";
+  case lost_reason::not_leader:
+    return "not_leader";
   }
   check(false, "a lost_reason has a name");
   return {};
@@ -73,6 +84,8 @@ describe(lost_reason reason, const std::string& coordinator, const public_key& o
     return "the coordinator at " + coordinator + " closed the session";
   case lost_reason::superseded:
     return "another agent uses this agent's key; stop one of the two, or join one again";
+  case lost_reason::not_leader:
+    return "the coordinator at " + coordinator + " does not lead";
   }
   check(false, "a lost_reason has a text");
   return {};

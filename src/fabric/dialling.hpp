@@ -11,8 +11,8 @@
 
 namespace assay::fabric {
 
-/// Doubles from `first` to `most`. Each pause is shortened by up to half, by `chance`, so that the
-/// agents of a site do not return in one moment.
+/// Doubles from `first` to `most`, and to less while coordinators elect a leader. Each pause is
+/// shortened by up to half, by `chance`, so that the agents of a site do not return in one moment.
 class redial {
 public:
   redial(std::chrono::milliseconds first, std::chrono::milliseconds most)

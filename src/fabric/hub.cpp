@@ -17,6 +17,8 @@ std::string_view name(down_reason reason) {
     return "superseded";
   case down_reason::revoked:
     return "revoked";
+  case down_reason::not_leading:
+    return "not_leading";
   case down_reason::stopped:
     return "stopped";
   }
@@ -44,8 +46,8 @@ void hub::replace_allow_list(std::vector<admitted> allow_list) {
   worker_->replace_allow_list(std::move(allow_list));
 }
 
-void hub::set_epoch(std::uint64_t epoch) {
-  worker_->set_epoch(epoch);
+void hub::set_standing(standing now) {
+  worker_->set_standing(std::move(now));
 }
 
 void hub::answer(std::uint64_t join_number, const joined& outcome) {

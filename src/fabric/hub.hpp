@@ -4,8 +4,9 @@
 // Promises: only keys on the allow-list get in; who speaks is decided by the key, never by what is
 // said; after `replace_allow_list` returned no message of a removed key is delivered (a delivery
 // that was under way may end); the newest session of a key is the only one heard; a peer that is
-// silent or does not take what is sent to it is given up alone. It never blocks on a peer, never
-// decides what a message means, and never shows a secret.
+// silent or does not take what is sent to it is given up alone; while its coordinator does not lead
+// it has no sessions and tells everybody who does. It never blocks on a peer, never decides what a
+// message means, and never shows a secret.
 
 #include "src/base/limits.hpp"
 #include "src/base/problem.hpp"
@@ -15,6 +16,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace assay::fabric {
@@ -34,17 +36,29 @@ enum class down_reason : std::uint8_t {
   slow,         ///< Did not take what was sent to it.
   superseded,   ///< A newer session of the same identity.
   revoked,      ///< No longer on the allow-list.
+  not_leading,  ///< This coordinator no longer leads, or leads anew in another epoch.
   stopped,      ///< The hub ends.
 };
 
 std::string_view name(down_reason reason);
 
-/// A holder of a join token asks to become a host. Answer with `hub::answer`.
+/// A holder of a join token asks to become a host or a member. Answer with `hub::answer`.
 struct join_request {
   std::uint64_t number = 0; ///< Names the request to `answer`.
   public_key token;         ///< Public half of the token.
-  std::string host_name;    ///< Checked for form, not for being free.
-  public_key agent_key;
+  std::string name;         ///< Checked for form, not for being free.
+  public_key key;
+  std::optional<joining_member> member; ///< Checked for form. Nothing: a host asks.
+};
+
+/// Where this coordinator stands among the others. Alone, it leads.
+struct standing {
+  bool leads = true;
+  std::uint64_t epoch = 0;                  ///< That welcomes and heartbeats carry.
+  std::vector<coordinator_at> coordinators; ///< All that may lead; empty: agents are not told.
+  std::optional<coordinator_at> leader;     ///< While another one leads, if it is known.
+
+  friend bool operator==(const standing&, const standing&) = default;
 };
 
 /// All are called on the hub's thread, must not block, and may call `send`, `answer` and
@@ -62,7 +76,7 @@ struct hub_options {
   std::string listen = "127.0.0.1:0"; ///< `HOST:PORT`; port 0 takes a free one.
   key_pair keys;
   std::vector<admitted> allow_list;
-  std::uint64_t epoch = 0;
+  fabric::standing standing;
   std::chrono::milliseconds heartbeat_every = limits::heartbeat_every;
   std::chrono::milliseconds peer_silence = limits::peer_silence;
   std::size_t peer_queue_bytes = limits::peer_queue_bytes;
@@ -108,10 +122,13 @@ public:
 
   void replace_allow_list(std::vector<admitted> allow_list);
 
-  /// The epoch that welcomes and heartbeats carry from now on.
-  void set_epoch(std::uint64_t epoch);
+  /// When it ceases to lead, or leads in another epoch, every session ends with `not_leading` and
+  /// every join that waits is sent to the leader. Agents with a session are told of other
+  /// coordinators.
+  void set_standing(standing now);
 
-  /// Only the first answer to a request is sent.
+  /// Only the first answer to a request is sent. One that accepts names the coordinators of the
+  /// standing, unless it names others.
   void answer(std::uint64_t join_number, const joined& outcome);
 
   /// `HOST:PORT` as bound.

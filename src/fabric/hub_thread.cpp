@@ -1,5 +1,9 @@
 #include "src/fabric/hub_thread.hpp"
 
+#include "src/base/check.hpp"
+#include "src/base/peer_limits.hpp"
+#include "src/fabric/join_checks.hpp"
+
 #include <pthread.h>
 
 #include <algorithm>
@@ -21,8 +25,8 @@ constexpr auto stalled_retry = milliseconds{5};
 
 hub::thread::thread(hub_options options, hub_events events)
   : options_{std::move(options)}, events_{std::move(events)}, allowed_{options_.allow_list},
-    epoch_{options_.epoch}, roster_{options_.peer_silence, options_.peer_queue_bytes},
-    next_beat_{clock::now()} {}
+    told_standing_{options_.standing}, roster_{options_.peer_silence, options_.peer_queue_bytes},
+    standing_{options_.standing}, next_beat_{clock::now()} {}
 
 hub::thread::~thread() {
   stopping_ = true;
@@ -51,7 +55,11 @@ send_outcome hub::thread::send(const host_id& peer, const coordinator_message& m
   return enqueue({peer, 0, wire::encode(message)});
 }
 
-void hub::thread::answer(std::uint64_t join_number, const joined& outcome) {
+void hub::thread::answer(std::uint64_t join_number, joined outcome) {
+  if (outcome.accepted && outcome.coordinators.empty()) {
+    std::lock_guard hold{mutex_};
+    outcome.coordinators = told_standing_.coordinators;
+  }
   enqueue({{}, join_number, wire::encode(coordinator_message{outcome})});
 }
 
@@ -78,6 +86,16 @@ void hub::thread::replace_allow_list(std::vector<admitted> allow_list) {
   wake_.raise();
 }
 
+void hub::thread::set_standing(standing now) {
+  check(now.coordinators.size() <= limits::peers, "a group has at most limits::peers coordinators");
+  {
+    std::lock_guard hold{mutex_};
+    told_standing_ = std::move(now);
+    ++standing_generation_;
+  }
+  wake_.raise();
+}
+
 hub_counters hub::thread::counters() const {
   std::lock_guard hold{mutex_};
   return published_;
@@ -96,6 +114,7 @@ void hub::thread::turn() {
   poll();
   wake_.clear();
   take_allow_list();
+  take_standing();
   answer_questions();
   take_parcels();
   for (int i = 0; i < frames_per_turn && receive_one(); ++i) {
@@ -203,20 +222,22 @@ void hub::thread::judge_message(const incoming& from, agent_message message) {
 }
 
 void hub::thread::judge_join(const incoming& from, const join& said) {
-  if (!is_host_name(said.host_name))
-    return tell(
-      from.routing, joined{false, {}, "a host name has 1 to 64 characters of A-Z a-z 0-9 . _ -"}
-    );
+  if (!standing_.leads)
+    return tell(from.routing, redirection());
+  if (auto fault = fault_of(said))
+    return tell(from.routing, joined{false, {}, *fault});
   auto receipt = joins_.ask(from.key, from.routing, said, clock::now());
   if (receipt.outcome == join_desk::outcome::busy)
     return tell(from.routing, joined{false, {}, "too many hosts are joining; try again"});
   if (receipt.outcome == join_desk::outcome::repeated)
     return;
   if (events_.join)
-    events_.join({receipt.number, from.key, said.host_name, said.agent_key});
+    events_.join({receipt.number, from.key, said.name, said.key, said.member});
 }
 
 void hub::thread::greet(const incoming& from, const hello& said) {
+  if (!standing_.leads)
+    return tell(from.routing, elsewhere());
   auto identity = from.entry->identity;
   auto greeting = roster_.greet(from.routing, from.key, said, clock::now());
   if (!greeting.admitted) {
@@ -227,8 +248,8 @@ void hub::thread::greet(const incoming& from, const hello& said) {
     finish(*greeting.replaced);
   if (events_.peer_up)
     events_.peer_up(identity, said);
-  welcome answer{protocol_version, epoch_, said.session, options_.heartbeat_every, identity};
-  push(*roster_.find_session(identity), wire::encode(coordinator_message{answer}));
+  auto& session = *roster_.find_session(identity);
+  push(session, wire::encode(coordinator_message{welcome_of(session)}));
 }
 
 void hub::thread::pass_on(const incoming& from, agent_message message) {
@@ -237,8 +258,10 @@ void hub::thread::pass_on(const incoming& from, agent_message message) {
   if (session == nullptr) {
     ++counters_.dropped_session;
     // Only heartbeats are answered, so that an answer cannot cost more than a message a second.
-    if (heartbeat)
+    if (heartbeat && standing_.leads)
       tell(from.routing, closing{closing_reason::no_session, "say hello first"});
+    else if (heartbeat)
+      tell(from.routing, elsewhere());
     return;
   }
   if (heartbeat)
@@ -268,12 +291,21 @@ void hub::thread::beat() {
   joins_.lapse(now);
   for (const auto& ended : roster_.lapse(now))
     finish(ended);
-  auto bytes = wire::encode(coordinator_message{coordinator_heartbeat{epoch_}});
-  std::vector<host_id> peers;
-  roster_.each([&](const peer_session& session) { peers.push_back(session.identity); });
-  for (const auto& peer : peers)
+  auto bytes = wire::encode(coordinator_message{coordinator_heartbeat{standing_.epoch}});
+  push_to_all([&](const peer_session&) { return bytes; });
+}
+
+std::vector<host_id> hub::thread::peers() {
+  std::vector<host_id> all;
+  roster_.each([&](const peer_session& session) { all.push_back(session.identity); });
+  return all;
+}
+
+/// By name, because a push may end the session.
+void hub::thread::push_to_all(const std::function<std::string(const peer_session&)>& what) {
+  for (const auto& peer : peers())
     if (auto session = roster_.find_session(peer))
-      push(*session, bytes);
+      push(*session, what(*session));
 }
 
 /// May end the session, so `to` is not used after it.
@@ -327,10 +359,8 @@ void hub::thread::tell(const std::string& routing, const coordinator_message& me
 }
 
 void hub::thread::finish(const ended_session& ended) {
-  if (ended.reason == down_reason::superseded)
-    tell(ended.routing, closing{closing_reason::superseded, "a newer session of this key began"});
-  if (ended.reason == down_reason::revoked)
-    tell(ended.routing, closing{closing_reason::revoked, "this key may no longer speak"});
+  if (auto said = farewell(ended.reason))
+    tell(ended.routing, *said);
   if (ended.reason == down_reason::slow)
     ++counters_.peers_cut_slow;
   if (ended.reason == down_reason::silent)
@@ -339,15 +369,15 @@ void hub::thread::finish(const ended_session& ended) {
     events_.peer_down(ended.identity, ended.reason);
 }
 
+void hub::thread::end_all(down_reason reason) {
+  for (const auto& peer : peers())
+    if (auto ended = roster_.end(peer, reason))
+      finish(*ended);
+}
+
 void hub::thread::stop_all() {
   take_parcels(); // What was sent before the end still goes, as far as it fits.
-  std::vector<host_id> peers;
-  roster_.each([&](const peer_session& session) { peers.push_back(session.identity); });
-  for (const auto& peer : peers) {
-    auto ended = roster_.end(peer, down_reason::stopped);
-    tell(ended->routing, closing{closing_reason::shutting_down, "the coordinator stops"});
-    finish(*ended);
-  }
+  end_all(down_reason::stopped);
   publish_counters();
   door_.close();
 }

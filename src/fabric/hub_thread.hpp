@@ -8,7 +8,9 @@
 #include "src/wire/fabric_codec.hpp"
 
 #include <atomic>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -25,8 +27,8 @@ public:
 
   send_outcome send(const host_id& peer, const coordinator_message& message);
   void replace_allow_list(std::vector<admitted> allow_list);
-  void set_epoch(std::uint64_t epoch) { epoch_ = epoch; }
-  void answer(std::uint64_t join_number, const joined& outcome);
+  void set_standing(standing now);
+  void answer(std::uint64_t join_number, joined outcome);
   const std::string& address() const { return door_.address(); }
   hub_counters counters() const;
 
@@ -51,6 +53,7 @@ private:
   void poll();
   void answer_questions();
   void take_allow_list();
+  void take_standing();
   void take_parcels();
   void carry(parcel what);
   bool receive_one();
@@ -67,7 +70,14 @@ private:
   bool post(const std::string& routing, std::string_view bytes);
   void tell(const std::string& routing, const coordinator_message& message);
   void finish(const ended_session& ended);
+  void end_all(down_reason reason);
   void stop_all();
+  std::vector<host_id> peers();
+  void push_to_all(const std::function<std::string(const peer_session&)>& what);
+  welcome welcome_of(const peer_session& session) const;
+  std::optional<closing> farewell(down_reason reason) const;
+  closing elsewhere() const;
+  joined redirection() const;
   void publish_counters();
 
   const hub_options options_;
@@ -77,9 +87,10 @@ private:
   std::deque<parcel> outbox_;
   std::size_t outbox_bytes_ = 0;
   std::vector<admitted> allowed_;
+  standing told_standing_;
   hub_counters published_;
   std::atomic<std::uint64_t> allowed_generation_{1};
-  std::atomic<std::uint64_t> epoch_;
+  std::atomic<std::uint64_t> standing_generation_{0};
   std::atomic<bool> stopping_{false};
   wake_up wake_;
 
@@ -90,6 +101,8 @@ private:
   std::set<host_id> stalled_; ///< Peers with something waiting.
   hub_counters counters_;
   std::uint64_t taken_generation_ = 0;
+  standing standing_;
+  std::uint64_t taken_standing_ = 0;
   steady_time next_beat_;
   std::thread thread_;
 };

@@ -1,14 +1,14 @@
 #pragma once
 // The links between coordinators: one thread that owns every socket to and from its peers.
 //
-// Each coordinator dials every other one twice, once per lane, and speaks only on what it dialled;
-// what others dialled it hears. So bulk and consensus never share a queue or a connection.
+// Each coordinator dials every other one once per lane, and speaks only on what it dialled; what
+// others dialled it hears. So consensus, service and bulk never share a queue or a connection.
 //
 // Promises: only keys of the registry get in; who speaks is decided by the key; after `set_peers`
 // returned nothing of a removed key is delivered (a delivery that was under way may end), and what
-// we dialled to it is closed. On the consensus lane messages arrive in order or not at all. Unsent
-// bytes per peer and lane are bounded: what does not fit is dropped and counted, never queued
-// without bound; the engine says it again. Each message has passed src/wire/peer_checks.hpp. It
+// we dialled to it is closed. On one lane messages arrive in order or not at all. Unsent bytes per
+// peer and lane are bounded: what does not fit is dropped and counted, never queued without bound;
+// who sends says it again. Each message has passed src/wire/peer_checks.hpp. It
 // never blocks on a peer and never decides what a message means.
 //
 // It has the hub's parts (keys, ZAP, sockets, lines, redialling) and not the hub itself: a hub only
@@ -51,6 +51,7 @@ struct link_options {
   std::vector<peer> peers;
   std::size_t consensus_bytes = limits::peer_consensus_bytes; ///< Unsent, per peer.
   std::size_t bulk_bytes = limits::peer_bulk_bytes;           ///< Unsent, per peer.
+  std::size_t service_bytes = limits::peer_service_bytes;     ///< Unsent, per peer.
   std::chrono::milliseconds heartbeat_every = limits::heartbeat_every;
   std::chrono::milliseconds peer_silence = limits::peer_silence;
   std::chrono::milliseconds retry_first = limits::redial_first;
@@ -60,7 +61,7 @@ struct link_options {
 /// All are called on the links' thread and must not block; they may call `send` and `set_peers`.
 /// They may come before `start` has returned; start without peers to have the links in hand first.
 struct link_events {
-  /// A consensus message, a state request or a state page of the coordinator that holds the key.
+  /// Anything but hello and its answers, of the coordinator that holds the key.
   std::function<void(std::uint64_t node, message)> message;
   /// What is sent to `node` on this lane now reaches it.
   std::function<void(std::uint64_t node, lane)> up;

@@ -14,6 +14,7 @@ using clock = std::chrono::steady_clock;
 using fabric::frame;
 using fabric::lost_reason;
 using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 constexpr int frames_per_turn = 64;
 constexpr int sends_per_turn = 64;
@@ -35,7 +36,15 @@ peer_links::thread::~thread() {
 // -- from any thread --------------------------------------------------------------------------
 
 std::size_t peer_links::thread::budget(lane of) const {
-  return of == lane::bulk ? options_.bulk_bytes : options_.consensus_bytes;
+  switch (of) {
+  case lane::consensus:
+    return options_.consensus_bytes;
+  case lane::bulk:
+    return options_.bulk_bytes;
+  case lane::service:
+    return options_.service_bytes;
+  }
+  return 0;
 }
 
 send_outcome peer_links::thread::send(std::uint64_t to, const message& what) {
@@ -46,7 +55,7 @@ send_outcome peer_links::thread::send(std::uint64_t to, const message& what) {
     return send_outcome::invalid;
   }
   auto outcome = put({to, lane_of(what)}, *std::move(bytes));
-  if (outcome == send_outcome::queued)
+  if (outcome == send_outcome::queued && !is_called_.exchange(true))
     wake_.raise();
   return outcome;
 }
@@ -104,32 +113,42 @@ void peer_links::thread::turn() {
   turn_diallers();
   flush();
   poll();
-  wake_.clear();
   take_peers();
   answer_questions();
-  for (int i = 0; i < frames_per_turn && receive_one(); ++i) {
-  }
+  for (int i = 0; i < frames_per_turn && may_hear_; ++i)
+    may_hear_ = receive_one();
   if (clock::now() >= next_beat_)
     beat();
   publish_counters();
 }
 
 void peer_links::thread::poll() {
-  auto [questions, messages] = door_.items();
-  std::vector<zmq_pollitem_t> items{
-    questions, messages, {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0}};
+  const auto [questions, messages] = door_.descriptors();
+  polled_ = {{wake_.descriptor(), POLLIN, 0}, {questions, POLLIN, 0}, {messages, POLLIN, 0}};
+  bool may_wait = !may_ask_ && !may_hear_;
   auto due = next_beat_;
   for (auto& [where, dialler] : diallers_) {
-    dialler.watch(items, has_waiting(where));
+    may_wait &= dialler.watch(polled_, has_waiting(where));
     due = std::min(due, dialler.due());
   }
   auto left = std::chrono::ceil<milliseconds>(due - clock::now());
-  auto wait = std::clamp(left, milliseconds{0}, options_.heartbeat_every);
+  auto wait = may_wait ? std::clamp(left, milliseconds{0}, options_.heartbeat_every) : 0ms;
   // An interrupted poll is an early turn, which is harmless.
-  zmq_poll(items.data(), static_cast<int>(items.size()), static_cast<long>(wait.count()));
+  ::poll(polled_.data(), polled_.size(), static_cast<int>(wait.count()));
+  if (polled_[0].revents != 0) {
+    wake_.clear();
+    is_called_ = false; // Whoever sends from here on calls again; the outboxes are looked at next.
+  }
+  may_ask_ |= polled_[1].revents != 0;
+  may_hear_ |= polled_[2].revents != 0;
+  const auto* rest = polled_.data() + 3;
+  for (auto& [where, dialler] : diallers_)
+    rest = dialler.take_signals(rest);
 }
 
 void peer_links::thread::answer_questions() {
+  if (!std::exchange(may_ask_, false))
+    return;
   auto is_allowed = [this](const fabric::public_key& key) { return roster_.find(key) != nullptr; };
   counters_.keys_refused += door_.answer(is_allowed);
 }
@@ -164,7 +183,7 @@ void peer_links::thread::redial_changed(const std::vector<peer>& peers) {
       note(gone, *news);
   }
   for (const auto& p : peers)
-    for (auto which : {lane::consensus, lane::bulk})
+    for (auto which : {lane::consensus, lane::bulk, lane::service})
       diallers_.try_emplace({p.node, which}, context_, options_, p, which, ++seeds_);
 }
 
@@ -194,30 +213,43 @@ void peer_links::thread::note(const way& where, const dialler_news& news) {
     events_.down(where.first, where.second, news.why);
 }
 
-/// All that fits of the consensus lanes, then one page per peer.
+/// All that fits of the consensus lanes, then a bounded part of service, then one page per peer.
 void peer_links::thread::flush() {
   for (auto& [where, dialler] : diallers_)
     if (where.second == lane::consensus)
       for (int i = 0; i < sends_per_turn && send_one(where, dialler); ++i) {
       }
   for (auto& [where, dialler] : diallers_)
+    if (where.second == lane::service)
+      flush_service(where, dialler);
+  for (auto& [where, dialler] : diallers_)
     if (where.second == lane::bulk)
       send_one(where, dialler);
 }
 
-/// False when nothing waits, or libzmq does not take it now.
-bool peer_links::thread::send_one(const way& where, peer_dialler& by) {
+void peer_links::thread::flush_service(const way& where, peer_dialler& by) {
+  std::size_t sent = 0;
+  for (int i = 0; i < sends_per_turn && sent < limits::peer_service_turn_bytes; ++i) {
+    auto bytes = send_one(where, by);
+    if (bytes == 0)
+      return;
+    sent += bytes;
+  }
+}
+
+/// The bytes that were sent; 0 when nothing waits, or libzmq does not take it now.
+std::size_t peer_links::thread::send_one(const way& where, peer_dialler& by) {
   auto bytes = take(where);
   if (!bytes)
-    return false;
+    return 0;
   if (!by.send(*bytes)) {
     put_back(where, *std::move(bytes));
-    return false;
+    return 0;
   }
   ++counters_.sent;
   std::lock_guard hold{mutex_};
   outboxes_.at(where).bytes -= bytes->size() + message_overhead;
-  return true;
+  return bytes->size();
 }
 
 std::optional<std::string> peer_links::thread::take(const way& where) {
@@ -315,7 +347,7 @@ void peer_links::thread::judge_message(const std::string& routing, const peer& f
       {problem_kind::invalid,
        "a message came on a connection that does not carry it",
        "peer message",
-       "Pages go on the bulk lane, consensus on the other"}
+       "Here it goes on the lane " + std::string{name(lane_of(said))}}
     );
   if (auto wrong = refuse_route(said, from.node, options_.self.node))
     return refuse(from.node, *wrong);
@@ -341,6 +373,9 @@ void peer_links::thread::greet(const std::string& routing, const peer& from, con
   if (greeting.replaced)
     tell(greeting.replaced->routing, greeting.replaced->why);
   tell(routing, welcome{said.session});
+  for (auto& [where, dialler] : diallers_)
+    if (where.first == from.node)
+      dialler.hurry(clock::now());
   if (events_.greeted)
     events_.greeted(said);
 }
@@ -361,6 +396,7 @@ void peer_links::thread::refuse(std::uint64_t node, const problem& why) {
 /// silence that follows.
 bool peer_links::thread::tell(const std::string& routing, const message& what) {
   auto bytes = wire::encode(what);
+  may_hear_ = true;
   return bytes && door_.send(routing, *bytes);
 }
 

@@ -10,8 +10,12 @@ namespace {
 // What a message costs beside its bytes, so that many tiny ones count too.
 constexpr std::size_t message_overhead = 64;
 
-constexpr std::string_view name_alphabet =
-  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+/// Whether the same is asked for; its clock has gone on meanwhile.
+bool is_same(const join& one, join other) {
+  if (one.member && other.member)
+    other.member->clock = one.member->clock;
+  return one == other;
+}
 
 } // namespace
 
@@ -115,7 +119,7 @@ join_desk::receipt join_desk::ask(
   const public_key& token, const std::string& routing, const join& said, steady_time now
 ) {
   auto found = waiting_.find(token);
-  if (found != waiting_.end() && found->second.said != said)
+  if (found != waiting_.end() && !is_same(found->second.said, said))
     return {outcome::busy, 0};
   if (found != waiting_.end()) {
     found->second.routing = routing;
@@ -138,15 +142,18 @@ std::optional<std::string> join_desk::take(std::uint64_t number) {
   return routing;
 }
 
+std::vector<std::string> join_desk::take_all() {
+  std::vector<std::string> connections;
+  for (const auto& [token, request] : waiting_)
+    connections.push_back(request.routing);
+  waiting_.clear();
+  return connections;
+}
+
 void join_desk::lapse(steady_time now) {
   std::erase_if(waiting_, [&](const auto& entry) {
     return now - entry.second.asked > limits::join_patience;
   });
-}
-
-bool is_host_name(std::string_view text) {
-  return !text.empty() && text.size() <= limits::name_bytes
-         && text.find_first_not_of(name_alphabet) == std::string_view::npos;
 }
 
 } // namespace assay::fabric

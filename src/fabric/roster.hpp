@@ -114,6 +114,9 @@ public:
   /// The connection that waits for this answer; a second call finds nothing.
   std::optional<std::string> take(std::uint64_t number);
 
+  /// Forgets all that wait; their connections, to be told so.
+  std::vector<std::string> take_all();
+
   /// Forgets what has waited longer than limits::join_patience.
   void lapse(steady_time now);
 
@@ -127,8 +130,5 @@ private:
   std::map<public_key, request> waiting_;
   std::uint64_t last_number_ = 0;
 };
-
-/// `[A-Za-z0-9._-]`, 1 to limits::name_bytes characters.
-bool is_host_name(std::string_view text);
 
 } // namespace assay::fabric

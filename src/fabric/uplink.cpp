@@ -1,7 +1,8 @@
 #include "src/fabric/uplink.hpp"
 
 #include "src/base/log.hpp"
-#include "src/fabric/dialling.hpp"
+#include "src/fabric/dialling_order.hpp"
+#include "src/fabric/join_checks.hpp"
 #include "src/fabric/line.hpp"
 #include "src/wire/fabric_codec.hpp"
 
@@ -31,6 +32,15 @@ std::uint64_t wall_us() {
   );
 }
 
+problem bad_address(std::string what) {
+  return {
+    problem_kind::invalid,
+    std::move(what),
+    "coordinators",
+    "Write HOST:PORT, for example 10.0.0.5:7103",
+  };
+}
+
 lost_reason lost_by(line_event event) {
   switch (event) {
   case line_event::refused:
@@ -52,8 +62,11 @@ class uplink::thread {
 public:
   thread(uplink_options options, uplink_events events)
     : options_{std::move(options)}, events_{std::move(events)},
-      redial_{options_.retry_first, options_.retry_most}, epochs_{options_.epoch},
-      chance_{static_cast<std::uint32_t>(wall_us())} {}
+      order_{
+        options_.coordinators,
+        only_dialled(options_.learned),
+        redial{options_.retry_first, options_.retry_most}},
+      epochs_{options_.epoch}, chance_{static_cast<std::uint32_t>(wall_us())} {}
 
   ~thread() {
     stopping_ = true;
@@ -101,16 +114,17 @@ private:
         return;
       if (events_.lost)
         events_.lost(lost);
-      pause(redial_.after(lost.reason, static_cast<std::uint32_t>(chance_())));
+      pause(order_.ended(lost.reason, leader_, static_cast<std::uint32_t>(chance_())));
     }
   }
 
   /// From dialling to the end of the session, and why it ended.
   lost_link one_line() {
-    line_ = line{context_, options_.coordinator, options_.keys, options_.coordinator_key};
+    ended_.reset();
+    leader_.reset();
+    line_ = line{context_, order_.whom().address, options_.keys, order_.whom().key};
     if (!line_)
       return lost(lost_reason::unreachable);
-    ended_.reset();
     welcomed_ = false;
     heard_ = clock::now();
     next_beat_ = clock::time_point::max();
@@ -202,7 +216,7 @@ private:
     if (!welcomed_ || std::holds_alternative<joined>(message))
       return;
     if (!epochs_.lets_in(message)) {
-      log::warn("order_of_an_older_epoch_refused", {{"coordinator", options_.coordinator}});
+      log::warn("order_of_an_older_epoch_refused", {{"coordinator", order_.whom().address}});
       return tally([](uplink_counters& c) { ++c.refused_epoch; });
     }
     if (events_.message)
@@ -210,11 +224,14 @@ private:
   }
 
   void come_up(const welcome& said) {
-    if (welcomed_ || said.session != session_)
+    if (said.session != session_)
+      return;
+    learn(said.coordinators);
+    if (welcomed_) // Said again because the coordinators changed.
       return;
     welcomed_ = true;
     epochs_.saw(said.epoch);
-    redial_.succeeded();
+    order_.welcomed();
     beat_every_ = std::clamp(said.heartbeat_every, shortest_beat, options_.peer_silence / 3);
     next_beat_ = clock::now() + beat_every_;
     {
@@ -223,18 +240,28 @@ private:
       up_ = true;
     }
     if (events_.connected)
-      events_.connected(said);
+      events_.connected(said, order_.whom());
+  }
+
+  void learn(const std::vector<coordinator_at>& said) {
+    if (order_.learn(only_dialled(said)) && events_.learned)
+      events_.learned(order_.learned());
   }
 
   void end_as(const closing& said) {
     bool superseded = said.reason == closing_reason::superseded;
     bool revoked = said.reason == closing_reason::revoked;
+    bool follows = said.reason == closing_reason::not_leader;
     end(
       superseded ? lost_reason::superseded
       : revoked  ? lost_reason::refused
+      : follows  ? lost_reason::not_leader
                  : lost_reason::closed_by_peer
     );
     ended_->text += ": " + said.text;
+    learn(said.coordinators);
+    if (said.leader && can_be_dialled(said.leader->address))
+      leader_ = said.leader;
   }
 
   void beat() {
@@ -277,7 +304,8 @@ private:
   }
 
   lost_link lost(lost_reason reason) const {
-    return {reason, describe(reason, options_.coordinator, options_.keys.shared)};
+    const auto& address = order_.whom().address;
+    return {reason, address, describe(reason, address, options_.keys.shared)};
   }
 
   void end(lost_reason reason) { ended_ = lost(reason); }
@@ -301,7 +329,8 @@ private:
 
   context context_;
   line line_;
-  redial redial_;
+  dialling_order order_;
+  std::optional<coordinator_at> leader_; ///< As told at the end of this line.
   epoch_gate epochs_;
   std::minstd_rand chance_;
   std::uint64_t session_ = 0;
@@ -316,13 +345,12 @@ private:
 
 result<std::unique_ptr<uplink>, problem>
 uplink::start(uplink_options options, uplink_events events) {
-  if (!can_be_dialled(options.coordinator))
-    return unexpected{problem{
-      problem_kind::invalid,
-      "the coordinator's address '" + options.coordinator + "' cannot be dialled",
-      "coordinator",
-      "Write HOST:PORT, for example 10.0.0.5:7103",
-    }};
+  if (options.coordinators.empty())
+    return unexpected{bad_address("no coordinator is named")};
+  for (const auto& one : options.coordinators)
+    if (!can_be_dialled(one.address))
+      return unexpected{
+        bad_address("the coordinator's address '" + one.address + "' cannot be dialled")};
   if (!pair_of_secret(options.keys.secret))
     return unexpected{problem{
       problem_kind::invalid,

@@ -1,8 +1,9 @@
 #pragma once
-// The agent's end of the fabric: one thread that keeps a session with a coordinator.
+// The agent's end of the fabric: one thread that keeps a session with the coordinator that leads.
 //
 // It dials, says hello with a session number that only grows, and begins again on a new socket
-// after any cut: a closed connection, a coordinator that fell silent, a key that was refused. What
+// after any cut: a closed connection, a coordinator that fell silent, a key that was refused, a
+// coordinator that does not lead (src/fabric/dialling_order.hpp says whom to dial then). What
 // was queued when a session ended is dropped, because `connected` makes the agent report all it
 // has. Commands of an epoch older than the newest seen are refused and counted. It never blocks the
 // caller and never gives up.
@@ -16,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace assay::fabric {
 
@@ -27,27 +29,31 @@ enum class lost_reason : std::uint8_t {
   silent,         ///< No heartbeat for peer_silence.
   closed_by_peer, ///< The coordinator said `closing`; its text tells why.
   superseded,     ///< Another agent uses this key.
+  not_leader,     ///< The coordinator does not lead; its text says who does.
 };
 
 std::string_view name(lost_reason reason);
 
 struct lost_link {
   lost_reason reason = lost_reason::unreachable;
-  std::string text; ///< For a person: what happened and what to do.
+  std::string coordinator; ///< `HOST:PORT`
+  std::string text;        ///< For a person: what happened and what to do.
 };
 
 /// All are called on the uplink's thread and must not block. `lost` comes once per failed attempt
-/// or ended session; `message` only between `connected` and `lost`.
+/// or ended session; `message` only between `connected` and `lost`; `learned` whenever a
+/// coordinator that proved its key named others than were known, to be `learned` of the next run.
 struct uplink_events {
-  std::function<void(const welcome&)> connected;
+  std::function<void(const welcome&, const coordinator_at&)> connected;
   std::function<void(coordinator_message)>
     message; ///< Never welcome, heartbeat, closing or joined.
   std::function<void(const lost_link&)> lost;
+  std::function<void(const std::vector<coordinator_at>&)> learned;
 };
 
 struct uplink_options {
-  std::string coordinator; ///< `HOST:PORT`
-  public_key coordinator_key;
+  std::vector<coordinator_at> coordinators; ///< As configured; at least one.
+  std::vector<coordinator_at> learned;      ///< By an earlier run; dialled before those.
   key_pair keys;
   std::string boot_id;
   std::string host_name;
@@ -89,12 +95,26 @@ private:
   std::unique_ptr<thread> worker_;
 };
 
-/// `assay host join TOKEN`: registers `agent_key` under `host_name`, and returns the name that the
-/// ledger gave the host. Blocks for at most `patience`.
-result<host_id, problem> join_cluster(
+struct joined_host {
+  host_id name;                             ///< What the ledger calls it.
+  std::vector<coordinator_at> coordinators; ///< All that may lead; at least the one that answered.
+};
+
+/// `assay host join TOKEN`: registers `key` under `host_name`. Blocks for at most `patience`, and
+/// follows coordinators that name another one, a few times, with the same token.
+result<joined_host, problem> join_cluster(
   const join_token& token,
   const std::string& host_name,
-  const public_key& agent_key,
+  const public_key& key,
+  std::chrono::milliseconds patience = limits::join_patience
+);
+
+/// The same for a coordinator or a separate ingress, with a token of `assay cluster token`; `key`
+/// is that of its hub and its peer links.
+result<joined_cluster, problem> join_as_member(
+  const join_token& token,
+  const joining_member& member,
+  const public_key& key,
   std::chrono::milliseconds patience = limits::join_patience
 );
 

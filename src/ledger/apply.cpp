@@ -4,6 +4,7 @@
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
 #include "src/ledger/schema.hpp"
+#include "src/ledger/service.hpp"
 
 #include <algorithm>
 #include <map>
@@ -47,6 +48,13 @@ ruling bad_envelope(const tables& t, const record& r) {
       "the record has " + std::to_string(r.subjects.size()) + " subjects and "
         + std::to_string(r.parents.size()) + " parents; at most 64 of each are allowed"
     );
+  if (auto* s = std::get_if<serving_summary>(&r.payload); s && r.record_id != id_of(*s))
+    return refuse(
+      "bad_envelope",
+      "an hour of service is told under the id that follows from its ingress, boot, hour, route "
+      "and "
+      "implementation, so that it counts once"
+    );
   for (const auto& s : subjects_of(r.payload))
     if (std::ranges::find(r.subjects, s) == r.subjects.end())
       return refuse(
@@ -75,6 +83,9 @@ public:
   }
 
   batch_outcome run() {
+    // Rows are large to move: the record's own, its index rows and one that it changes, and a few.
+    outcome_.rows.reserve(5 * batch_.entries.size() + 8);
+    outcome_.verdicts.reserve(batch_.entries.size());
     for (const auto& e : batch_.entries)
       outcome_.verdicts.push_back(take(e));
     finish();

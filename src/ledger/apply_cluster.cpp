@@ -2,10 +2,12 @@
 
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/chronicle.hpp"
 #include "src/ledger/schema.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 namespace assay::ledger {
 
@@ -61,6 +63,8 @@ ruling bad_members(const std::vector<member>& members) {
   const member* before = nullptr;
   bool votes = false;
   for (const auto& m : members) {
+    if (auto why = bad_name("member", m.name))
+      return why;
     if (m.id == 0 || (before && before->id >= m.id))
       return refuse("bad_membership", "members are sorted by id, each once, from 1");
     if (!parse_public_key(m.signing_public))
@@ -76,6 +80,58 @@ ruling bad_members(const std::vector<member>& members) {
   return {};
 }
 
+/// What two members may not share: a batch names its proposer, a link is known by its key.
+ruling shared_by_two(const std::vector<member>& members) {
+  for (const auto& m : members)
+    for (const auto& other : members) {
+      if (m.id >= other.id)
+        continue;
+      auto both = in_quotes(m.name) + " and " + in_quotes(other.name);
+      if (m.name == other.name)
+        return refuse("bad_membership", "two members are called " + in_quotes(m.name));
+      if (m.address == other.address)
+        return refuse("bad_membership", both + " have one address, " + m.address);
+      if (m.signing_public == other.signing_public)
+        return refuse("bad_membership", both + " have one signing key");
+      if (!m.curve_public.empty() && m.curve_public == other.curve_public)
+        return refuse("bad_membership", both + " have one CURVE key");
+    }
+  return {};
+}
+
+/// An id stands for one disk: what it promised with its votes must not be forgotten.
+ruling reused_id(const head_row& head, const std::vector<member>& members) {
+  for (const auto& m : members) {
+    auto was = std::ranges::find(head.members, m.id, &member::id);
+    if (was == head.members.end() ? m.id <= head.last_member : was->disk != m.disk)
+      return refuse(
+        "reused_id",
+        "the id " + std::to_string(m.id) + " was another disk's; a member that lost its disk joins "
+          + "anew and gets an id above " + std::to_string(head.last_member)
+      );
+  }
+  return {};
+}
+
+/// One at a time: whoever asks with an older list in mind would undo what came between.
+ruling more_than_one(const std::vector<member>& before, const std::vector<member>& after) {
+  auto stays = [](const std::vector<member>& in) {
+    return [&in](const member& m) { return std::ranges::find(in, m.id, &member::id) != in.end(); };
+  };
+  auto came = std::ranges::count_if(after, std::not_fn(stays(before)));
+  auto went = std::ranges::count_if(before, std::not_fn(stays(after)));
+  auto other = std::ranges::count_if(after, [&](const member& m) {
+    auto was = std::ranges::find(before, m.id, &member::id);
+    return was != before.end() && *was != m;
+  });
+  if (before.empty() || came + went + other <= 1)
+    return {};
+  return refuse(
+    "one_at_a_time",
+    "one member comes, goes or changes at a time, from the members as they are; read them again"
+  );
+}
+
 } // namespace
 
 ruling change(change_set& c, const cluster_created& p) {
@@ -88,6 +144,7 @@ ruling change(change_set& c, const cluster_created& p) {
   c.tables.head.cluster = p.cluster;
   c.tables.head.name = p.name;
   c.tables.head.chain = genesis(p.cluster);
+  c.about(indexes::mark, indexes::mark);
   return {};
 }
 
@@ -96,7 +153,14 @@ ruling change(change_set& c, const membership& p) {
     return why;
   if (p.members == c.tables.head.members)
     return refuse("unchanged", "the members are these already");
+  if (auto why = shared_by_two(p.members))
+    return why;
+  if (auto why = reused_id(c.tables.head, p.members))
+    return why;
+  if (auto why = more_than_one(c.tables.head.members, p.members))
+    return why;
   c.tables.head.members = p.members;
+  c.tables.head.last_member = std::max(c.tables.head.last_member, p.members.back().id);
   return {};
 }
 

@@ -1,6 +1,7 @@
 // The life of a move once it is authorised; its transitions are src/moves/move.hpp's. Only `step`,
 // `retarget` and `manual_vector` change a route, by one generation each.
 
+#include "src/ledger/chronicle.hpp"
 #include "src/ledger/move_rules.hpp"
 
 #include <algorithm>
@@ -159,6 +160,7 @@ ruling change(change_set& c, const move_route_changed& p) {
     next.changed_at = c.now;
   auto model = next.plan.model;
   put_moved(c, std::move(next), *to);
+  c.about(indexes::route_change, model.value);
   c.put(route_row{{model, p.generation, p.carried}, p.id, p.event != event::step, c.now, c.seq});
   return {};
 }

@@ -157,6 +157,8 @@ std::optional<finding> auditor::compare(const ledger::batch& again, std::uint64_
     if (change.row)
       if (auto* id = std::get_if<record_id_row>(&*change.row))
         known_.ids.insert_or_assign(id->record_id, *id);
+  if (applied_)
+    applied_(outcome);
   return {};
 }
 

@@ -10,9 +10,11 @@
 #include "src/ledger/apply.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -62,7 +64,11 @@ using record_reader = result<record, std::string> (*)(std::string_view canonical
 /// Feed frames in order; stop at the first finding.
 class auditor {
 public:
-  explicit auditor(record_reader read) : read_{read} {}
+  /// Is told what each batch did once it was found right.
+  using applied_sink = std::function<void(const batch_outcome&)>;
+
+  explicit auditor(record_reader read, applied_sink applied = {})
+    : read_{read}, applied_{std::move(applied)} {}
 
   std::optional<finding> feed(const export_frame& frame);
 
@@ -72,6 +78,8 @@ public:
   /// What the records add up to.
   const tables& state() const { return tables_; }
   std::uint64_t batches() const { return batches_; }
+  /// As the file's first frame says; nothing before it was fed.
+  const std::optional<export_header>& began() const { return header_; }
 
 private:
   std::optional<finding> header(const export_header& h);
@@ -90,6 +98,7 @@ private:
   };
 
   record_reader read_;
+  applied_sink applied_;
   tables tables_;
   remembered known_;
   std::optional<export_header> header_;

@@ -92,6 +92,9 @@ ruling change(change_set& c, const job_checkpoint& p);
 ruling change(change_set& c, const usage& p);
 ruling change(change_set& c, const holding& p);
 
+// apply_service.cpp
+ruling change(change_set& c, const serving_summary& p);
+
 /// An id that is empty, too long for a key, or holds a control character cannot name anything.
 ruling bad_name(std::string_view kind, std::string_view name);
 

@@ -2,6 +2,7 @@
 
 #include "src/base/overloaded.hpp"
 #include "src/ledger/record_fields.hpp"
+#include "src/ledger/service.hpp"
 
 #include <algorithm>
 #include <array>
@@ -149,6 +150,10 @@ struct subject_finder {
     to.add("project", p.project.value);
   }
   void operator()(const job_ended& p) { to.add("job", p.id.value); }
+  void operator()(const serving_summary& p) {
+    to.add("service", p.route.value);
+    to.add("service_hour", service_hour_name(p.route, p.hour));
+  }
 };
 
 } // namespace

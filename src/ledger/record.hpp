@@ -463,6 +463,33 @@ struct job_ended {
   friend bool operator==(const job_ended&, const job_ended&) = default;
 };
 
+// -- service ----------------------------------------------------------------------------------
+
+/// What one ingress, since it was started, sent to one implementation of a route in one hour. Its
+/// record has the id of `id_of` (src/ledger/service.hpp), so that an hour is told once.
+struct serving_summary {
+  std::string ingress;    ///< Its name, the first part of its decisions' ids.
+  std::uint64_t boot = 0; ///< Which of its starts; the second part of them.
+  wall_ms hour;           ///< Begins here; a request counts where it ended.
+  model_id route;
+  implementation_id implementation; ///< Empty: refused before one was chosen.
+  std::uint64_t interactive = 0;    ///< Requests by class; together they are all of them,
+  std::uint64_t batch = 0;
+  std::uint64_t served = 0; ///< and the same requests by how they ended.
+  std::uint64_t refused = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t client_gone = 0;
+  std::uint64_t input_tokens = 0;
+  std::uint64_t output_tokens = 0;
+  std::uint64_t first_generation = 0; ///< Of the route, as the decisions knew it; 0 for none.
+  std::uint64_t last_generation = 0;
+  wall_ms first_ended;
+  wall_ms last_ended;
+  digest decisions; ///< Over every decision, in the order in which they ended.
+
+  friend bool operator==(const serving_summary&, const serving_summary&) = default;
+};
+
 // -- the cluster ------------------------------------------------------------------------------
 
 /// The first record of a ledger, and only the first.
@@ -473,12 +500,17 @@ struct cluster_created {
   friend bool operator==(const cluster_created&, const cluster_created&) = default;
 };
 
+/// Whoever holds the ledger: a coordinator, which votes, or a separate ingress, which does not.
 struct member {
   std::uint64_t id = 0; ///< Raft's; never used twice.
   std::string name;
-  std::string address;
+  std::string address; ///< `HOST:PORT` where other members dial it; "local" in a group of one.
   std::string signing_public; ///< Ed25519, 64 hexadecimal digits: checks batches it proposes.
-  bool voter = true;
+  bool voter = true;          ///< Wanted: it has its vote once it has caught up.
+  std::string curve_public;   ///< Z85; empty in a group of one that nobody can join.
+  std::string disk;           ///< Of its data directory: the id on another disk is somebody else.
+  std::string agents;         ///< `HOST:PORT` of its hub; empty: it has none.
+  std::string ingress;        ///< `HOST:PORT` of its ingress; empty: it has none.
 
   friend bool operator==(const member&, const member&) = default;
 };
@@ -527,6 +559,7 @@ using payload = std::variant<
   token_issued,
   job_submitted,
   job_ended,
+  serving_summary,
   cluster_version>;
 
 /// The newest schema that this program knows.

@@ -35,6 +35,7 @@ inline constexpr std::string_view alternatives<payload>[] = {
   "token_issued",
   "job_submitted",
   "job_ended",
+  "serving_summary",
   "cluster_version",
 };
 static_assert(std::size(alternatives<payload>) == std::variant_size_v<payload>);
@@ -331,6 +332,27 @@ void fields(auto&& v, either<job_ended> auto& x) {
   v("detail", x.detail);
 }
 
+void fields(auto&& v, either<serving_summary> auto& x) {
+  v("ingress", x.ingress);
+  v("boot", x.boot);
+  v("hour", x.hour);
+  v("route", x.route);
+  v("implementation", x.implementation);
+  v("interactive", x.interactive);
+  v("batch", x.batch);
+  v("served", x.served);
+  v("refused", x.refused);
+  v("failed", x.failed);
+  v("client_gone", x.client_gone);
+  v("input_tokens", x.input_tokens);
+  v("output_tokens", x.output_tokens);
+  v("first_generation", x.first_generation);
+  v("last_generation", x.last_generation);
+  v("first_ended", x.first_ended);
+  v("last_ended", x.last_ended);
+  v("decisions", x.decisions);
+}
+
 void fields(auto&& v, either<cluster_created> auto& x) {
   v("cluster", x.cluster);
   v("name", x.name);
@@ -342,6 +364,10 @@ void fields(auto&& v, either<member> auto& x) {
   v("address", x.address);
   v("signing_public", x.signing_public);
   v("voter", x.voter);
+  v("curve_public", x.curve_public);
+  v("disk", x.disk);
+  v("agents", x.agents);
+  v("ingress", x.ingress);
 }
 
 void fields(auto&& v, either<membership> auto& x) {

@@ -42,8 +42,12 @@ bool coordinator::may_serve(const replica_state& r, const waiting_ticket& t) con
          && !std::count(t.excluded.begin(), t.excluded.end(), r.key());
 }
 
-/// Something that may serve it runs, or is on its way.
+/// Something that may serve it runs, or is on its way, or may not have been reported yet: the
+/// agents of a coordinator that follows another one are still looking for it.
 bool coordinator::has_hope(const waiting_ticket& t) const {
+  auto follows = !settings_.may_hold.empty() && now_ < started_ + limits::unwatched;
+  if (follows && !t.acceptable.empty())
+    return true;
   auto running = std::any_of(replicas_.begin(), replicas_.end(), [&](const auto& entry) {
     const auto& r = entry.second;
     return is_live(r) && std::count(t.acceptable.begin(), t.acceptable.end(), r.implementation)

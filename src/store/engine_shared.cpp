@@ -137,6 +137,19 @@ view_ptr engine_shared::current() const {
   return view_;
 }
 
+void engine_shared::set_clock_fault(const std::string& text) {
+  std::lock_guard hold{mutex_};
+  clock_fault_ = text;
+  is_clock_off_ = !text.empty();
+}
+
+std::string engine_shared::clock_fault() const {
+  if (!is_clock_off_)
+    return {};
+  std::lock_guard hold{mutex_};
+  return clock_fault_;
+}
+
 void engine_shared::set_log(const log_standing& now) {
   std::lock_guard hold{mutex_};
   log_ = now;

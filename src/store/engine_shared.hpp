@@ -64,6 +64,9 @@ public:
     std::string_view promotion_problem;                      ///< A literal of the participant's.
     std::shared_ptr<const consensus::configuration> members; ///< Copied each round, seldom new.
   };
+  void set_clock_fault(const std::string& text);
+  std::string clock_fault() const;
+
   void set_log(const log_standing& now);
   log_standing log() const;
 
@@ -79,11 +82,13 @@ private:
   std::atomic<std::uint64_t> awaited_ = UINT64_MAX;
   std::atomic<std::int64_t> stamped_ = 0;
   std::atomic<std::uint32_t> state_map_percent_ = 0;
+  std::atomic<bool> is_clock_off_ = false; ///< Whether the text is there: asked at each proposal.
   std::function<void()> on_awaited_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   view_ptr view_;
   log_standing log_;
+  std::string clock_fault_;
 };
 
 /// The texts that askers see.

@@ -223,6 +223,17 @@ ledger_engine::prepare_to_join(const data_directory& directory, const engine_opt
   return found(directory, options, {}, {1, {}});
 }
 
+result<std::string, problem> ledger_engine::disk_of(const data_directory& directory) {
+  engine_options smallest;
+  smallest.map_bytes = 1 << 20; // LMDB takes what the file needs.
+  auto all = load(directory, smallest);
+  if (!all)
+    return unexpected{all.error()};
+  if (all->log.disk_id.empty())
+    return unexpected{fresh_problem(directory)};
+  return all->log.disk_id;
+}
+
 // -- opening ------------------------------------------------------------------------------------
 
 result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
@@ -280,6 +291,12 @@ void ledger_engine::propose(proposal what, answered done) {
       "ledger",
       "at most " + std::to_string(limits::proposal_bytes)
         + " are allowed; put large content into a blob and name its digest"}});
+  if (auto fault = parts_->shared.clock_fault(); !fault.empty())
+    return done(unexpected{problem{
+      problem_kind::unavailable,
+      fault + "; nothing was changed",
+      "ledger",
+      "ask again in a second: another coordinator takes over, if one can"}});
   if (!parts_->shared.enter())
     return done(unexpected{problem{
       problem_kind::unavailable,
@@ -324,6 +341,10 @@ void ledger_engine::trust_clock() {
   parts_->writing.trust_clock();
 }
 
+void ledger_engine::tell_clock_fault(const std::string& text) {
+  parts_->shared.set_clock_fault(text);
+}
+
 engine_status ledger_engine::status() const {
   const auto& shared = parts_->shared;
   auto log = shared.log();
@@ -350,6 +371,7 @@ engine_status ledger_engine::status() const {
   out.is_disk_full = shared.is_full();
   out.is_clock_trusted = log.clock_text.empty();
   out.clock_text = log.clock_text;
+  out.clock_fault = shared.clock_fault();
   out.log_map_percent = parts_->log->disk().map_percent();
   out.state_map_percent = shared.state_map_percent();
   out.oldest_reader_lag = parts_->state->disk().oldest_reader_lag();

@@ -88,7 +88,8 @@ struct engine_status {
   bool is_fetching = false;      ///< Too far behind for the log: another member's state comes in.
   bool is_disk_full = false;
   bool is_clock_trusted = true;
-  std::string clock_text; ///< What jumped and what to do; empty while trusted.
+  std::string clock_text;  ///< What jumped and what to do; empty while trusted.
+  std::string clock_fault; ///< As `tell_clock_fault` said.
   std::uint32_t log_map_percent = 0;
   std::uint32_t state_map_percent = 0;
   std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read began.
@@ -108,6 +109,8 @@ public:
   static result<void, problem>
   prepare_to_join(const data_directory& directory, const engine_options& options);
   static bool is_bootstrapped(const data_directory& directory);
+  /// What tells this directory from every other one, made with its first state.
+  static result<std::string, problem> disk_of(const data_directory& directory);
 
   /// Loads the state and starts the threads. The whole log of a sole voter is applied when this
   /// returns, unless the disk is full; of several, a leader has to say what of it is committed. The
@@ -153,6 +156,10 @@ public:
 
   /// A person has looked at the clock: time-driven proposals are taken again.
   void trust_clock();
+
+  /// The others' clocks say that ours is off, and by how much; empty: they do not. Until then
+  /// nothing is proposed here, because nothing may be stamped. Any thread.
+  void tell_clock_fault(const std::string& text);
 
   /// Committed rows, straight from disk. Any thread.
   result<std::optional<std::string>, problem> read_row(std::string_view key) const;

@@ -13,9 +13,9 @@ namespace assay::store {
 
 namespace {
 
-/// Seals that are remembered. Those that never commit would pile up; a forgotten one is checked
-/// like a stranger's.
-constexpr std::size_t own_seals_max = 1'024;
+/// Batches that are remembered: more than can be on their way. Those that never commit would pile
+/// up; a forgotten one is read and checked like a stranger's.
+constexpr std::size_t own_max = 32;
 
 problem_kind kind_of(const ledger::refusal& r) {
   return r.code == "not_found" ? problem_kind::not_found : problem_kind::refused;
@@ -125,21 +125,27 @@ ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, s
   auto hashes = ledger::record_hashes(batch);
   if (!hashes.empty()) {
     batch.signature = key_.sign(ledger::batch_message(cluster_for(batch), term, stamp, hashes));
-    remember_seal(batch.signature);
   }
-  return wire::encode(batch);
+  auto bytes = wire::encode(batch);
+  remember(bytes, std::move(batch));
+  return bytes;
 }
 
-void ledger_machine::remember_seal(const ledger::signature& made) {
+void ledger_machine::remember(const std::string& bytes, ledger::batch sealed) {
   std::lock_guard hold{mutex_};
-  if (own_seals_.size() >= own_seals_max)
-    own_seals_.clear();
-  own_seals_.insert(made);
+  if (own_.size() >= own_max)
+    own_.clear();
+  own_.insert_or_assign(bytes, std::move(sealed));
 }
 
-bool ledger_machine::is_own_seal(const ledger::signature& seen) {
+std::optional<ledger::batch> ledger_machine::take_own(std::string_view bytes) {
   std::lock_guard hold{mutex_};
-  return own_seals_.erase(seen) > 0;
+  auto at = own_.find(bytes);
+  if (at == own_.end())
+    return {};
+  auto sealed = std::move(at->second);
+  own_.erase(at);
+  return sealed;
 }
 
 /// Why no member sealed this. Before the first membership nobody's key is known; the auditor checks
@@ -147,7 +153,7 @@ bool ledger_machine::is_own_seal(const ledger::signature& seen) {
 std::string ledger_machine::forged(const ledger::batch& sealed) {
   const auto hashes = ledger::record_hashes(sealed);
   const auto& head = tables_.head;
-  if (hashes.empty() || is_own_seal(sealed.signature) || head.members.empty())
+  if (hashes.empty() || head.members.empty())
     return {};
   auto who = std::ranges::find(head.members, sealed.proposer, &ledger::member::name);
   if (who == head.members.end())
@@ -229,11 +235,15 @@ std::string ledger_machine::outgrown(
 applied ledger_machine::apply(
   std::string_view bytes, std::uint64_t index, std::uint64_t, const row_lookup& known
 ) {
-  auto batch = wire::decode_batch(bytes);
-  if (!batch) // Nobody seals what does not decode.
-    return {.forged = "its bytes are no batch: " + batch.error().text};
-  if (auto why = forged(*batch); !why.empty())
-    return {.forged = std::move(why)};
+  auto batch = take_own(bytes);
+  if (!batch) {
+    auto read = wire::decode_batch(bytes);
+    if (!read) // Nobody seals what does not decode.
+      return {.forged = "its bytes are no batch: " + read.error().text};
+    if (auto why = forged(*read); !why.empty())
+      return {.forged = std::move(why)};
+    batch = *std::move(read);
+  }
   if (auto old = outgrown(*batch, index, known); !old.empty())
     return {.too_new = std::move(old)};
   auto outcome = ledger::apply(tables_, *batch, index, stored_ids{known});

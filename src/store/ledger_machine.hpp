@@ -10,8 +10,8 @@
 #include "src/store/signing_seed.hpp"
 
 #include <atomic>
+#include <map>
 #include <mutex>
-#include <set>
 
 namespace assay::store {
 
@@ -52,8 +52,8 @@ private:
   std::string
   outgrown(const ledger::batch& sealed, std::uint64_t index, const row_lookup& known) const;
   uuid cluster_for(const ledger::batch& sealed);
-  void remember_seal(const ledger::signature& made);
-  bool is_own_seal(const ledger::signature& seen);
+  void remember(const std::string& bytes, ledger::batch sealed);
+  std::optional<ledger::batch> take_own(std::string_view bytes);
   std::string forged(const ledger::batch& sealed);
 
   const ledger::signing_key key_;
@@ -64,7 +64,8 @@ private:
 
   std::mutex mutex_; ///< The log writer signs for the cluster that the applier learns of.
   std::optional<uuid> cluster_;
-  std::set<ledger::signature> own_seals_; ///< Of batches that this process made: not checked again.
+  /// What this process sealed is neither read nor checked again.
+  std::map<std::string, ledger::batch, std::less<>> own_;
 };
 
 } // namespace assay::store

@@ -1,5 +1,5 @@
 #include "schema/fabric.capnp.h"
-#include "src/base/limits.hpp"
+#include "src/base/peer_limits.hpp"
 #include "src/wire/fabric_codec.hpp"
 
 #include <capnp/message.h>
@@ -26,6 +26,15 @@ public:
 
   static std::string text(capnp::Text::Reader t) { return {t.cStr(), t.size()}; }
 
+  /// What is put on record or dialled, so it is kept small.
+  std::string text_up_to(std::size_t most, capnp::Text::Reader t) {
+    if (t.size() > most)
+      note(decode_fault::malformed);
+    return text(t);
+  }
+  std::string name(capnp::Text::Reader t) { return text_up_to(limits::name_bytes, t); }
+  std::string address(capnp::Text::Reader t) { return text_up_to(limits::peer_address_bytes, t); }
+
   static std::string bytes(capnp::Data::Reader d) {
     return {reinterpret_cast<const char*>(d.begin()), d.size()};
   }
@@ -40,6 +49,13 @@ public:
     return value;
   }
 
+  /// A key is never absent.
+  public_key key(capnp::Data::Reader d) {
+    if (d.size() == 0)
+      note(decode_fault::malformed);
+    return {bytes32(d)};
+  }
+
   template <class Value, class Wire>
   Value same(Wire wire, Value last) {
     if (static_cast<unsigned>(wire) > static_cast<unsigned>(last))
@@ -49,9 +65,9 @@ public:
 
   /// Each element through `read`, unless there are more than the limit.
   template <class List, class Read>
-  auto list(List from, Read read) {
+  auto list(List from, Read read, std::size_t most = limits::fabric_items) {
     std::vector<decltype(read(from[0]))> values;
-    if (from.size() > limits::fabric_items) {
+    if (from.size() > most) {
       note(decode_fault::malformed);
       return values;
     }
@@ -83,6 +99,16 @@ public:
 
 catalog::family family(field_reader& in, s::Family f) {
   return in.same(f, catalog::family::plugin);
+}
+
+coordinator_at read(field_reader& in, s::CoordinatorAt::Reader m) {
+  return {.address = in.address(m.getAddress()), .key = in.key(m.getKey())};
+}
+
+std::vector<coordinator_at> read(field_reader& in, capnp::List<s::CoordinatorAt>::Reader from) {
+  return in.list(
+    from, [&](s::CoordinatorAt::Reader c) { return read(in, c); }, limits::peers
+  );
 }
 
 // -- agent to coordinator ---------------------------------------------------------------------
@@ -221,10 +247,24 @@ adopt_offer read(field_reader& in, s::AdoptOffer::Reader m) {
   return offer;
 }
 
+joining_member read(field_reader& in, s::JoiningMember::Reader m) {
+  return {
+    .name = in.name(m.getName()),
+    .peers = in.address(m.getPeers()),
+    .agents = in.address(m.getAgents()),
+    .ingress = in.address(m.getIngress()),
+    .signing_public = in.name(m.getSigningPublic()),
+    .disk = in.name(m.getDisk()),
+    .schema_version = m.getSchemaVersion(),
+    .clock = {m.getClock()},
+  };
+}
+
 join read(field_reader& in, s::Join::Reader m) {
-  if (m.getAgentKey().size() != 32)
-    in.note(decode_fault::malformed);
-  return {.host_name = in.text(m.getHostName()), .agent_key = {in.bytes32(m.getAgentKey())}};
+  join said{.name = in.text(m.getName()), .key = in.key(m.getKey())};
+  if (m.hasMember())
+    said.member = read(in, m.getMember());
+  return said;
 }
 
 agent_message read(field_reader& in, s::FromAgent::Reader m) {
@@ -262,6 +302,7 @@ welcome read(field_reader& in, s::Welcome::Reader m) {
     .session = m.getSession(),
     .heartbeat_every = std::chrono::milliseconds{m.getHeartbeatMs()},
     .identity = {in.text(m.getIdentity())},
+    .coordinators = read(in, m.getCoordinators()),
   };
 }
 
@@ -353,19 +394,59 @@ want_log read(field_reader& in, s::WantLog::Reader m) {
   };
 }
 
+/// A session that a newer coordinator closes is closed, whatever its reason.
+closing_reason read_reason(s::ClosingReason reason) {
+  auto known = static_cast<unsigned>(reason) <= static_cast<unsigned>(closing_reason::protocol);
+  return known ? static_cast<closing_reason>(reason) : closing_reason::shutting_down;
+}
+
 closing read(field_reader& in, s::Closing::Reader m) {
+  closing said{.reason = read_reason(m.getReason()), .text = in.text(m.getText())};
+  if (!m.hasElsewhere())
+    return said;
+  auto elsewhere = m.getElsewhere();
+  said.reason = closing_reason::not_leader;
+  if (elsewhere.hasLeader())
+    said.leader = read(in, elsewhere.getLeader());
+  said.coordinators = read(in, elsewhere.getCoordinators());
+  return said;
+}
+
+cluster_member read(field_reader& in, s::ClusterMember::Reader m) {
   return {
-    .reason = in.same(m.getReason(), closing_reason::protocol),
-    .text = in.text(m.getText()),
+    .node = m.getNode(),
+    .name = in.name(m.getName()),
+    .peers = in.address(m.getPeers()),
+    .key = in.key(m.getKey()),
+    .disk = in.name(m.getDisk()),
+    .votes = m.getVotes(),
   };
 }
 
+joined_cluster read(field_reader& in, s::JoinedCluster::Reader m) {
+  joined_cluster cluster{.name = in.name(m.getName()), .node = m.getNode()};
+  auto id = m.getCluster();
+  if (id.size() == cluster.cluster.bytes.size())
+    std::memcpy(cluster.cluster.bytes.data(), id.begin(), id.size());
+  else
+    in.note(decode_fault::malformed);
+  auto member = [&](s::ClusterMember::Reader one) { return read(in, one); };
+  cluster.members = in.list(m.getMembers(), member, limits::peers);
+  return cluster;
+}
+
 joined read(field_reader& in, s::Joined::Reader m) {
-  return {
+  joined answer{
     .accepted = m.getAccepted(),
     .identity = {in.text(m.getIdentity())},
     .text = in.text(m.getText()),
+    .coordinators = read(in, m.getCoordinators()),
   };
+  if (m.hasLeader())
+    answer.leader = read(in, m.getLeader());
+  if (m.hasCluster())
+    answer.cluster = read(in, m.getCluster());
+  return answer;
 }
 
 coordinator_message read(field_reader& in, s::FromCoordinator::Reader m) {

@@ -56,6 +56,18 @@ void put(capnp::List<s::NamedText>::Builder to, const std::map<std::string, std:
   }
 }
 
+void put(s::CoordinatorAt::Builder b, const coordinator_at& c) {
+  b.setAddress(text(c.address));
+  b.setKey(data(c.key.bytes));
+}
+
+void put(
+  capnp::List<s::CoordinatorAt>::Builder to, const std::vector<coordinator_at>& coordinators
+) {
+  for (unsigned i = 0; i < to.size(); ++i)
+    put(to[i], coordinators[i]);
+}
+
 // -- agent to coordinator ---------------------------------------------------------------------
 
 void put(s::FromAgent::Builder to, const hello& m) {
@@ -170,10 +182,23 @@ void put(s::FromAgent::Builder to, const adopt_offer& m) {
     b.getEndsAt().setAt(m.ends_at->value);
 }
 
+void put(s::JoiningMember::Builder b, const joining_member& m) {
+  b.setName(text(m.name));
+  b.setPeers(text(m.peers));
+  b.setAgents(text(m.agents));
+  b.setIngress(text(m.ingress));
+  b.setSigningPublic(text(m.signing_public));
+  b.setDisk(text(m.disk));
+  b.setSchemaVersion(m.schema_version);
+  b.setClock(m.clock.value);
+}
+
 void put(s::FromAgent::Builder to, const join& m) {
   auto b = to.initJoin();
-  b.setHostName(text(m.host_name));
-  b.setAgentKey(data(m.agent_key.bytes));
+  b.setName(text(m.name));
+  b.setKey(data(m.key.bytes));
+  if (m.member)
+    put(b.initMember(), *m.member);
 }
 
 // -- coordinator to agent ---------------------------------------------------------------------
@@ -185,6 +210,7 @@ void put(s::FromCoordinator::Builder to, const welcome& m) {
   b.setSession(m.session);
   b.setHeartbeatMs(ms32(m.heartbeat_every));
   b.setIdentity(text(m.identity.value));
+  put(b.initCoordinators(count(m.coordinators.size())), m.coordinators);
 }
 
 void put(s::FromCoordinator::Builder to, const coordinator_heartbeat& m) {
@@ -276,8 +302,33 @@ void put(s::FromCoordinator::Builder to, const want_log& m) {
 
 void put(s::FromCoordinator::Builder to, const closing& m) {
   auto b = to.initClosing();
-  b.setReason(same<s::ClosingReason>(m.reason));
   b.setText(text(m.text));
+  if (m.reason != closing_reason::not_leader)
+    return b.setReason(same<s::ClosingReason>(m.reason));
+  // An older agent reads a coordinator that ends, and dials again.
+  b.setReason(s::ClosingReason::SHUTTING_DOWN);
+  auto elsewhere = b.initElsewhere();
+  if (m.leader)
+    put(elsewhere.initLeader(), *m.leader);
+  put(elsewhere.initCoordinators(count(m.coordinators.size())), m.coordinators);
+}
+
+void put(s::ClusterMember::Builder b, const cluster_member& m) {
+  b.setNode(m.node);
+  b.setName(text(m.name));
+  b.setPeers(text(m.peers));
+  b.setKey(data(m.key.bytes));
+  b.setDisk(text(m.disk));
+  b.setVotes(m.votes);
+}
+
+void put(s::JoinedCluster::Builder b, const joined_cluster& m) {
+  b.setCluster({m.cluster.bytes.data(), m.cluster.bytes.size()});
+  b.setName(text(m.name));
+  b.setNode(m.node);
+  auto members = b.initMembers(count(m.members.size()));
+  for (unsigned i = 0; i < members.size(); ++i)
+    put(members[i], m.members[i]);
 }
 
 void put(s::FromCoordinator::Builder to, const joined& m) {
@@ -285,6 +336,11 @@ void put(s::FromCoordinator::Builder to, const joined& m) {
   b.setAccepted(m.accepted);
   b.setIdentity(text(m.identity.value));
   b.setText(text(m.text));
+  if (m.leader)
+    put(b.initLeader(), *m.leader);
+  put(b.initCoordinators(count(m.coordinators.size())), m.coordinators);
+  if (m.cluster)
+    put(b.initCluster(), *m.cluster);
 }
 
 template <class Root, class Message>

@@ -8,6 +8,7 @@
 #include "src/base/clock.hpp"
 #include "src/base/digest.hpp"
 #include "src/base/ids.hpp"
+#include "src/base/uuid.hpp"
 #include "src/catalog/declarations.hpp"
 #include "src/contract/contract.hpp"
 
@@ -31,6 +32,14 @@ struct public_key {
   std::array<std::uint8_t, 32> bytes{};
 
   friend auto operator<=>(const public_key&, const public_key&) = default;
+};
+
+/// Where a coordinator's hub is, and the key that it proves itself with.
+struct coordinator_at {
+  std::string address; ///< `HOST:PORT`
+  public_key key;
+
+  friend bool operator==(const coordinator_at&, const coordinator_at&) = default;
 };
 
 // -- agent to coordinator ---------------------------------------------------------------------
@@ -188,10 +197,25 @@ struct adopt_offer {
   friend bool operator==(const adopt_offer&, const adopt_offer&) = default;
 };
 
+/// What a coordinator or a separate ingress that wants to join says of itself.
+struct joining_member {
+  std::string name;                 ///< The same as the join's.
+  std::string peers;                ///< `HOST:PORT` where other members dial it.
+  std::string agents;               ///< `HOST:PORT` of its hub; empty: it has none.
+  std::string ingress;              ///< `HOST:PORT` of its ingress; empty: it has none.
+  std::string signing_public;       ///< Ed25519, 64 hexadecimal digits.
+  std::string disk;                 ///< Made with its data directory.
+  std::uint32_t schema_version = 0; ///< Of the ledger.
+  wall_ms clock;                    ///< Its own, when it asked.
+
+  friend bool operator==(const joining_member&, const joining_member&) = default;
+};
+
 /// The only message that a holder of a join token may send.
 struct join {
-  std::string host_name;
-  public_key agent_key;
+  std::string name;                     ///< Of the host or the member.
+  public_key key;                       ///< What it will speak with from then on.
+  std::optional<joining_member> member; ///< Nothing: a host joins.
 
   friend bool operator==(const join&, const join&) = default;
 };
@@ -216,6 +240,9 @@ struct welcome {
   std::uint64_t session = 0;
   std::chrono::milliseconds heartbeat_every{};
   host_id identity; ///< What the ledger calls the host that holds this key.
+
+  /// All that may lead. Said again when it changes while a session lasts; empty: not told.
+  std::vector<coordinator_at> coordinators;
 
   friend bool operator==(const welcome&, const welcome&) = default;
 };
@@ -318,20 +345,50 @@ enum class closing_reason : std::uint8_t {
   superseded,    ///< A newer session of the same key exists: two agents use one key.
   revoked,       ///< The key may no longer speak.
   protocol,      ///< The versions do not understand each other.
+  not_leader,    ///< Another coordinator leads, or none does yet.
 };
 
 struct closing {
   closing_reason reason = closing_reason::shutting_down;
   std::string text;
 
+  // Only with `not_leader`:
+  std::optional<coordinator_at> leader;     ///< Who leads, when it is known.
+  std::vector<coordinator_at> coordinators; ///< All that may lead; empty: not told.
+
   friend bool operator==(const closing&, const closing&) = default;
+};
+
+struct cluster_member {
+  std::uint64_t node = 0;
+  std::string name;
+  std::string peers; ///< `HOST:PORT`
+  public_key key;
+  std::string disk;
+  bool votes = false;
+
+  friend bool operator==(const cluster_member&, const cluster_member&) = default;
+};
+
+/// What a member that was let in has to know.
+struct joined_cluster {
+  uuid cluster;
+  std::string name;
+  std::uint64_t node = 0; ///< The new member's own id.
+  std::vector<cluster_member> members;
+
+  friend bool operator==(const joined_cluster&, const joined_cluster&) = default;
 };
 
 /// Answers `join`.
 struct joined {
   bool accepted = false;
-  host_id identity; ///< The name the host now has; when accepted.
+  host_id identity; ///< The name it now has; when accepted.
   std::string text; ///< Why not; when refused.
+
+  std::optional<coordinator_at> leader;     ///< When refused: ask this one, with the same token.
+  std::vector<coordinator_at> coordinators; ///< When accepted: all that may lead; may be empty.
+  std::optional<joined_cluster> cluster;    ///< When a member was accepted.
 
   friend bool operator==(const joined&, const joined&) = default;
 };

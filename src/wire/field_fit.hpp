@@ -3,90 +3,78 @@
 // their only form: what is empty as a null pointer, mappings in order? Only the codecs of this
 // folder include it, for bytes that encoding again did not give.
 
-#include "src/wire/field_walk.hpp"
-
-#include <capnp/any.h>
+#include "src/wire/canonical_read.hpp"
+#include "src/wire/canonical_write.hpp"
 
 namespace assay::wire::walk {
 
 template <class T>
-bool fits(struct_reader from, const T& value);
+bool fits(struct_reader from, const T& value, const layout& by);
 
 template <class T>
-inline constexpr bool is_plain_struct =
-  std::is_class_v<T> && !is_id<T> && !fixed_bytes<T> && !moment<T> && !std::same_as<T, std::string>;
-
-template <class T>
-inline constexpr bool is_pointer =
-  is_id<
-    T> || fixed_bytes<T> || std::same_as<T, std::string> || is_a<T, std::vector> || std::same_as<T, text_map>;
-
-template <class T>
-bool list_fits(capnp::DynamicList::Reader from, const std::vector<T>& values) {
-  for (unsigned i = 0; i < values.size(); ++i) {
-    if constexpr (is_plain_struct<T>) {
-      if (!fits(from[i].template as<capnp::DynamicStruct>(), values[i]))
+bool list_fits(capnp::AnyPointer::Reader from, const std::vector<T>& values, const place& p) {
+  if constexpr (blob<T>) {
+    auto list = from.getAs<capnp::AnyList>().as<capnp::List<capnp::AnyPointer>>();
+    for (unsigned i = 0; i < values.size(); ++i)
+      if (list[i].isNull() != is_null(values[i]))
         return false;
-    } else if constexpr (is_pointer<T>) {
-      capnp::AnyList::Reader any = from;
-      if (any.as<capnp::List<capnp::AnyPointer>>()[i].isNull() != is_null(values[i]))
+  } else if constexpr (composite<T>) {
+    auto list = structs_of(from);
+    for (unsigned i = 0; i < values.size(); ++i)
+      if (!fits(struct_reader{list[i]}, values[i], layout_at<T>(p)))
         return false;
-    }
   }
   return true;
 }
 
 /// Names ascend, each once; `values` is the mapping that the list was read into.
-inline bool list_fits(capnp::DynamicList::Reader from, const text_map& values) {
-  if (from.size() != values.size())
+inline bool list_fits(capnp::AnyPointer::Reader from, const text_map& values, const place&) {
+  auto list = structs_of(from);
+  if (list.size() != values.size())
     return false;
   unsigned i = 0;
   for (const auto& [key, value] : values) {
-    auto entry = from[i++].as<capnp::DynamicStruct>();
-    auto name = entry.get("key").as<capnp::Text>();
-    if (std::string_view{name.begin(), name.size()} != key || entry.has("key") == key.empty()
-        || entry.has("value") == value.empty())
+    const struct_reader entry{list[i++]};
+    auto name = entry.pointer(0).getAs<capnp::Text>();
+    if (std::string_view{name.begin(), name.size()} != key
+        || entry.pointer(0).isNull() != key.empty() || entry.pointer(1).isNull() != value.empty())
       return false;
   }
   return true;
 }
 
-template <class T>
-bool member_fits(struct_reader from, capnp::StructSchema::Field field, const T& value) {
-  if constexpr (is_a<T, std::optional>) {
-    if (!value)
-      return true;
-    if constexpr (std::is_arithmetic_v<typename T::value_type>)
+template <class M>
+bool member_fits(capnp::AnyPointer::Reader from, const M& member, const place& p) {
+  if constexpr (is_a<M, std::optional>) {
+    if constexpr (std::is_arithmetic_v<typename M::value_type>)
       return true;
     else
-      return member_fits(from, field, *value);
-  } else if constexpr (is_pointer<T>) {
-    if (from.has(field) == is_null(value))
-      return false;
-    if constexpr (is_a<T, std::vector> || std::same_as<T, text_map>)
-      return is_null(value) || list_fits(from.get(field).template as<capnp::DynamicList>(), value);
-    return true;
-  } else if constexpr (is_plain_struct<T>) {
-    return from.has(field) && fits(from.get(field).template as<capnp::DynamicStruct>(), value);
+      return !member || member_fits(from, *member, p);
+  } else if constexpr (blob<M>) {
+    return from.isNull() == is_null(member);
+  } else if constexpr (is_a<M, std::vector> || std::same_as<M, text_map>) {
+    return from.isNull() == is_null(member) && (is_null(member) || list_fits(from, member, p));
   } else {
-    return true;
+    return !from.isNull()
+           && fits(struct_reader{from.getAs<capnp::AnyStruct>()}, member, layout_at<M>(p));
   }
 }
 
 template <class T>
-bool fits(struct_reader from, const T& value) {
-  const auto& list = fields_of<T>(from.getSchema());
+bool fits(struct_reader from, const T& value, const layout& by) {
   bool all = true;
   if constexpr (is_a<T, std::variant>) {
-    auto field = list[value.index()];
+    const auto& p = by.members[value.index()];
     std::visit(
-      [&](const auto& alternative) { all = member_fits(from, field, alternative); }, value
+      [&](const auto& chosen) { all = member_fits(from.pointer(p.at), chosen, p); }, value
     );
   } else {
-    std::size_t at = 0;
+    auto where = by.members.begin();
     ledger::fields(
-      [&](std::string_view, const auto& member) {
-        all = member_fits(from, list[at++], member) && all;
+      [&]<class M>(std::string_view, const M& member) {
+        const auto& p = *where++;
+        if constexpr (!plain<M>)
+          all = member_fits(from.pointer(p.at), member, p) && all;
       },
       value
     );

@@ -3,36 +3,11 @@
 #include "src/base/overloaded.hpp"
 #include "src/base/peer_limits.hpp"
 #include "src/consensus/configuration.hpp"
+#include "src/wire/peer_check_words.hpp"
 
 namespace assay::peers {
 
 namespace {
-
-using verdict = std::optional<problem>;
-
-/// Far above what a cluster reaches, and so low that no sum overflows.
-constexpr std::uint64_t number_max = 1ULL << 62;
-
-verdict wrong(std::string where, std::string what, std::string next) {
-  return problem{problem_kind::invalid, std::move(what), std::move(where), std::move(next)};
-}
-
-std::string text(std::uint64_t number) {
-  return std::to_string(number);
-}
-
-/// Numbers that count from 1, like terms and indexes.
-verdict refuse_number(std::string where, std::uint64_t value) {
-  if (value >= 1 && value <= number_max)
-    return {};
-  return wrong(std::move(where), "is " + text(value), "Allowed is 1 to 2^62");
-}
-
-verdict refuse_more(std::string where, std::uint64_t value, std::uint64_t most) {
-  if (value <= most)
-    return {};
-  return wrong(std::move(where), "is " + text(value), "Allowed is at most " + text(most));
-}
 
 /// The end of a log: its index and the term of the entry there, both 0 when it is empty.
 verdict refuse_end(
@@ -179,8 +154,8 @@ verdict refuse_one(const hello& m) {
       "has " + text(m.disk.size()) + " bytes",
       "Allowed are 1 to " + text(limits::name_bytes)
     );
-  if (m.lane > lane::bulk)
-    return wrong("hello.lane", "is unknown", "Allowed are consensus and bulk");
+  if (static_cast<std::size_t>(m.lane) >= lanes)
+    return wrong("hello.lane", "is unknown", "Allowed are consensus, bulk and service");
   return {};
 }
 

@@ -3,12 +3,12 @@
 #include "src/consensus/configuration.hpp"
 #include "src/wire/peer_checks.hpp"
 #include "src/wire/peer_codec.hpp"
+#include "src/wire/peer_reader.hpp"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 #include <kj/exception.h>
 
-#include <array>
 #include <cstring>
 #include <optional>
 
@@ -20,60 +20,6 @@ namespace s = schema::peers;
 
 constexpr std::uint32_t segments_most = 16;
 constexpr int nesting_most = 8;
-
-problem damage(std::string where, std::string what, std::string next) {
-  return {problem_kind::invalid, std::move(what), std::move(where), std::move(next)};
-}
-
-problem newer(std::string where) {
-  return {
-    problem_kind::refused,
-    "is of a kind that this version does not know",
-    std::move(where),
-    "It was ignored; bring all coordinators to one version",
-  };
-}
-
-/// Remembers the first fault; what is read after it is thrown away.
-struct reader {
-  std::optional<problem> fault;
-
-  void note(problem what) {
-    if (!fault)
-      fault = std::move(what);
-  }
-
-  static std::string text(capnp::Text::Reader t) { return {t.cStr(), t.size()}; }
-
-  static std::string bytes(capnp::Data::Reader d) {
-    return {reinterpret_cast<const char*>(d.begin()), d.size()};
-  }
-
-  /// For what always has the same size.
-  template <std::size_t Size>
-  void copy(std::string where, capnp::Data::Reader from, std::array<std::uint8_t, Size>& into) {
-    if (from.size() == Size)
-      std::memcpy(into.data(), from.begin(), Size);
-    else
-      note(damage(
-        std::move(where),
-        "has " + std::to_string(from.size()) + " bytes",
-        "Allowed are " + std::to_string(Size)
-      ));
-  }
-
-  /// Whether a list may be copied.
-  bool fits(std::string where, std::size_t size, std::size_t most) {
-    if (size <= most)
-      return true;
-    note(damage(
-      std::move(where),
-      "has " + std::to_string(size) + " elements",
-      "Allowed are " + std::to_string(most)
-    ));
-    return false;
-  }
-};
 
 // -- consensus --------------------------------------------------------------------------------
 
@@ -244,9 +190,9 @@ peers::message read(reader& in, s::PeerMessage::Reader m) {
     return read(in, m.getStateRequest());
   case s::PeerMessage::STATE_PAGE:
     return read(in, m.getStatePage());
+  default:
+    return read_service(in, m);
   }
-  in.note(newer("peer message"));
-  return peers::beat{};
 }
 
 // -- framing ----------------------------------------------------------------------------------

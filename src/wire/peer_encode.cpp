@@ -4,6 +4,7 @@
 #include "src/consensus/configuration.hpp"
 #include "src/wire/peer_checks.hpp"
 #include "src/wire/peer_codec.hpp"
+#include "src/wire/peer_writer.hpp"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
@@ -13,18 +14,6 @@ namespace assay::wire {
 namespace {
 
 namespace s = schema::peers;
-
-capnp::Text::Reader text(const std::string& t) {
-  return {t.c_str(), t.size()};
-}
-
-capnp::Data::Reader as_data(std::string_view bytes) {
-  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
-}
-
-unsigned count(std::size_t size) {
-  return static_cast<unsigned>(size);
-}
 
 // -- consensus --------------------------------------------------------------------------------
 

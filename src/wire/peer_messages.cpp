@@ -4,10 +4,36 @@
 
 namespace assay::peers {
 
+namespace {
+
+template <class... Kinds>
+bool is_any_of(const message& what) {
+  return (std::holds_alternative<Kinds>(what) || ...);
+}
+
+} // namespace
+
 lane lane_of(const message& what) {
-  bool is_bulk =
-    std::holds_alternative<state_request>(what) || std::holds_alternative<state_page>(what);
-  return is_bulk ? lane::bulk : lane::consensus;
+  if (is_any_of<state_request, state_page, admin_ask, admin_answer>(what))
+    return lane::bulk;
+  if (is_any_of<ingress_hello, ingress_report, ticket_ask, ticket_withdraw>(what))
+    return lane::service;
+  if (is_any_of<pools_now, pool_state, lease, ticket_admit, ticket_refuse, clock_told>(what))
+    return lane::service;
+  return lane::consensus;
+}
+
+std::string_view name(lane which) {
+  switch (which) {
+  case lane::consensus:
+    return "consensus";
+  case lane::bulk:
+    return "bulk";
+  case lane::service:
+    return "service";
+  }
+  check(false, "a lane has a name");
+  return {};
 }
 
 std::string_view name(closing_reason reason) {

@@ -5,6 +5,7 @@
 #include "src/base/uuid.hpp"
 #include "src/consensus/state_pages.hpp"
 #include "src/consensus/values.hpp"
+#include "src/wire/peer_service.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,9 +17,12 @@ namespace assay::peers {
 /// Changes only when an old peer could misunderstand a new one.
 inline constexpr std::uint32_t protocol_version = 1;
 
-/// Two connections each way between a pair of coordinators, so that pages never delay heartbeats.
-enum class lane : std::uint8_t { consensus, bulk };
-inline constexpr std::size_t lanes = 2;
+/// Three connections each way between a pair of coordinators, so that pages delay neither
+/// heartbeats nor leases, and a large pool delays no heartbeat.
+enum class lane : std::uint8_t { consensus, bulk, service };
+inline constexpr std::size_t lanes = 3;
+
+std::string_view name(lane which);
 
 struct hello {
   std::uint32_t protocol = protocol_version;
@@ -66,8 +70,27 @@ struct closing {
 using consensus::state_page;
 using consensus::state_request;
 
-using message =
-  std::variant<hello, welcome, beat, closing, consensus::message, state_request, state_page>;
+/// In the order of the schema.
+using message = std::variant<
+  hello,
+  welcome,
+  beat,
+  closing,
+  consensus::message,
+  state_request,
+  state_page,
+  ingress_hello,
+  ingress_report,
+  ticket_ask,
+  ticket_withdraw,
+  pools_now,
+  pool_state,
+  lease,
+  ticket_admit,
+  ticket_refuse,
+  admin_ask,
+  admin_answer,
+  clock_told>;
 
 /// Which lane carries it.
 lane lane_of(const message& what);

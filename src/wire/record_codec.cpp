@@ -8,7 +8,9 @@ namespace assay::wire {
 
 namespace {
 
-using walk::data;
+capnp::Data::Reader data(const void* bytes, std::size_t size) {
+  return {static_cast<const kj::byte*>(bytes), size};
+}
 
 std::string_view text_of(capnp::Data::Reader bytes) {
   return {reinterpret_cast<const char*>(bytes.begin()), bytes.size()};

@@ -104,8 +104,8 @@ struct scene {
   scene() { open(); }
   ~scene() { stage.end(up); }
 
-  void open() { say(session_began{0, {}}); }
-  void close() { say(session_lost{0, "cut"}); }
+  void open() { say(session_began{"c:1", {}}); }
+  void close() { say(session_lost{"cut"}); }
 
   template <class Message>
   void say(Message message) {

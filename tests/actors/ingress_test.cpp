@@ -140,6 +140,30 @@ TEST_CASE("a pool is greeted once, and hears at once what is held of it") {
   CHECK(s.last_report(s.at_b).holdings.empty());
 }
 
+TEST_CASE("another coordinator of a known pool hears what is held and asked, under its own numbers"
+) {
+  scene s;
+  s.view(1);
+  s.grant(4, 17);
+  s.want(1, {impl_a});
+  auto at_next = test::new_inbox();
+  auto next = s.stage.system.spawn(test::fake_pool, at_next);
+  s.know({{cpu_a, next}, {cpu_b, s.b}});
+  CHECK(at_next->of<ingress_up>().size() == 1);
+  CHECK(s.asked(at_next) == 1);
+  auto report = s.last_report(at_next);
+  REQUIRE(report.holdings.size() == 1);
+  CHECK(report.holdings[0].credits == 4);
+  CHECK(report.holdings[0].grant == 0);
+  s.grant(9, 18); // The old one's, late.
+  CHECK(s.counters->find(endpoint)->granted().credits == 4);
+  s.admits(s.a, 1);
+  CHECK(s.answers.empty());
+  s.admits(next, 1);
+  CHECK(s.answers.size() == 1);
+  s.stage.end(next);
+}
+
 TEST_CASE("a grant is in force at once, and the next report answers its number") {
   scene s;
   s.view(1);

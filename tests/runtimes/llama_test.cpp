@@ -98,7 +98,7 @@ public:
     fabric::hub_options options;
     options.keys = keys;
     options.allow_list = {{agent_keys.shared, host, fabric::role::agent}};
-    options.epoch = 1;
+    options.standing.epoch = 1;
     fabric::hub_events events;
     events.peer_up = [this](const host_id&, const fabric::hello&) { count_session(); };
     events.message = [this](const host_id&, fabric::agent_message m) { remember(std::move(m)); };

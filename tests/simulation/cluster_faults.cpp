@@ -43,6 +43,7 @@ bool cluster::is_done(const wish& what, const coordinator& leads) const {
   return std::visit(
     overloaded{
       [&](const add_spare& c) { return find_member(now, c.who.id) != nullptr; },
+      [&](const add_standby& c) { return find_member(now, c.who.id) != nullptr; },
       [&](const promote& c) {
         const auto* who = find_member(now, c.id);
         return who != nullptr && who->role == member_role::voter;

@@ -73,6 +73,44 @@ inline fabric::start_replica a_start() {
   };
 }
 
+inline fabric::joining_member a_member() {
+  return {
+    .name = "c2",
+    .peers = "10.0.0.2:7104",
+    .agents = "10.0.0.2:7103",
+    .ingress = "10.0.0.2:7100",
+    .signing_public = std::string(64, 'a'),
+    .disk = "0190-disk",
+    .schema_version = 3,
+    .clock = {1'764'000'000'000},
+  };
+}
+
+inline fabric::join a_join() {
+  return {"c2", {a_digest(6).bytes}, a_member()};
+}
+
+inline coordinator_at a_coordinator(std::uint8_t number) {
+  return {"10.0.0." + std::to_string(number) + ":7103", {a_digest(number).bytes}};
+}
+
+inline fabric::joined a_joined() {
+  return {
+    .accepted = true,
+    .identity = {"c2"},
+    .text = "welcome",
+    .leader = a_coordinator(1),
+    .coordinators = {a_coordinator(1), a_coordinator(2)},
+    .cluster =
+      joined_cluster{
+        .cluster = make_uuid7(1, {}),
+        .name = "site",
+        .node = 7,
+        .members = {{1, "c1", "10.0.0.1:7104", {a_digest(8).bytes}, "disk-1", true}},
+      },
+  };
+}
+
 /// One of each kind, with every field set to something that is not its default, by name. What
 /// tests/schema/golden holds is read as these for ever, so a message that gets a field gets a
 /// second sample, and the first stays as it is.
@@ -95,6 +133,7 @@ inline std::vector<std::pair<std::string, agent_message>> agent_samples() {
     {"adopt_offer",
      adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}, wall_ms{1'764'000'000'000}}},
     {"join", join{"host-2", {a_digest(6).bytes}}},
+    {"join_member", a_join()},
   };
 }
 
@@ -112,6 +151,11 @@ inline std::vector<std::pair<std::string, coordinator_message>> coordinator_samp
     {"want_log", want_log{{"r"}, 1, 65'536}},
     {"closing", closing{closing_reason::protocol, "too old"}},
     {"joined", joined{true, {"host-2"}, "welcome"}},
+    {"welcome_coordinators",
+     welcome{1, 3, 99, 1'000ms, {"host-1"}, {a_coordinator(1), a_coordinator(2)}}},
+    {"closing_not_leader",
+     closing{closing_reason::not_leader, "moved", a_coordinator(1), {a_coordinator(2)}}},
+    {"joined_cluster", a_joined()},
   };
 }
 

@@ -281,9 +281,15 @@ def scenario_directories_and_settings():
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            said = config(f"ingress: {{listen: '127.0.0.1:{port}'}}\nmonitor: {{listen: '127.0.0.1:0'}}\n"
-                          "agents: {listen: '127.0.0.1:0'}\n").ends(1, str(port))
-            expect("taken" in said.err or "in use" in said.err, "the taken port is named", said)
+            config = w.write("assayd.yaml", f"data: {w.root}/other\ningress: {{listen: '127.0.0.1:{port}'}}\n"
+                             "monitor: {listen: '127.0.0.1:0'}\nagents: {listen: '127.0.0.1:0'}\n")
+            begun = w.spawn(BIN / "assayd", "--config", config, log="other.log")
+            env = w.environment(ASSAY_SERVER=f"unix:{w.root}/other/run/admin.sock")
+            eventually(lambda: "belongs to no cluster" in w.assay("status", env=env).err, "it waits for a cluster")
+            w.assay("cluster", "init", env=env, patience=40).ends(5)
+            expect(begun.wait(30) == 1, "it ends with 1")
+            said = w.log("other.log")
+            expect(str(port) in said and ("taken" in said or "in use" in said), "the taken port is named", said)
 
 
 def scenario_signing_key_lost():

@@ -11,6 +11,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,49 +23,73 @@ namespace json = boost::json;
 /// What a handler sees of a request.
 struct call {
   app::parts& parts;
-  std::vector<std::string> path; ///< Segments behind `/assay/v1/`, decoded.
+  std::shared_ptr<const leading> lead; ///< Set for what only the leader answers.
+  std::vector<std::string> path;       ///< Segments behind `/assay/v1/`, decoded.
   std::map<std::string, std::string> query;
   json::object body;
   ledger::author author;
 };
 
-/// A JSON document, or, with `text` set, a body of another type.
+/// A JSON document, or, with `text_type` set, a body of another type: whole, or piece by piece.
 struct reply {
   json::object document;
   std::string text;
   std::string text_type;
+  int status = 200; ///< Of the text: another member's answer comes as it was given.
+  std::function<std::optional<std::string>()> next_piece{};
 };
 
 using answer = result<reply, problem>;
 
+/// What a read is answered from: on the leader the newest there is, elsewhere this member's own
+/// copy, and the answer says which.
+struct seen_tables {
+  std::shared_ptr<const ledger::tables> tables;
+  std::uint64_t seq = 0;
+  json::object
+    label; ///< `seq`, `freshness`, and for a copy `as_of_ms`: when its last batch was stamped.
+};
+result<seen_tables, problem> read_for(const call& c); // dispatch.cpp
+
 /// The whole API as one handler for a listener.
 http::service_response serve(app::parts& parts, const http::service_request& request);
+/// The same for somebody whom another member named.
+http::service_response
+serve_as(app::parts& parts, const http::service_request& request, const ledger::author& author);
 
 // -- handlers, by file ----------------------------------------------------------------------------
 
-answer apply(const call& c);         // catalog.cpp
-answer remove(const call& c);        // catalog.cpp
-answer list(const call& c);          // views.cpp
-answer describe(const call& c);      // views.cpp
-answer qualify(const call& c);       // decisions.cpp
-answer promote(const call& c);       // decisions.cpp
-answer reverse(const call& c);       // decisions.cpp
-answer waive(const call& c);         // decisions.cpp
-answer revoke(const call& c);        // decisions.cpp
-answer approve(const call& c);       // decisions.cpp
-answer explain(const call& c);       // explain.cpp
-answer decision(const call& c);      // explain.cpp
-answer ledger_log(const call& c);    // records.cpp
-answer ledger_show(const call& c);   // records.cpp
-answer ledger_verify(const call& c); // records.cpp
-answer status(const call& c);        // cluster.cpp
-answer trust_clock(const call& c);   // cluster.cpp
-answer host_token(const call& c);    // cluster.cpp
-answer env(const call& c);           // cluster.cpp
-answer submit(const call& c);        // jobs.cpp
-answer job_output(const call& c);    // jobs.cpp
-answer job_errors(const call& c);    // jobs.cpp
-answer cancel_job(const call& c);    // jobs.cpp
+answer apply(const call& c);            // catalog.cpp
+answer remove(const call& c);           // catalog.cpp
+answer list(const call& c);             // views.cpp
+answer describe(const call& c);         // views.cpp
+answer qualify(const call& c);          // decisions.cpp
+answer promote(const call& c);          // decisions.cpp
+answer reverse(const call& c);          // decisions.cpp
+answer waive(const call& c);            // decisions.cpp
+answer revoke(const call& c);           // decisions.cpp
+answer approve(const call& c);          // decisions.cpp
+answer explain(const call& c);          // explain.cpp
+answer decision(const call& c);         // explain.cpp
+answer ledger_log(const call& c);       // records.cpp
+answer ledger_show(const call& c);      // records.cpp
+answer ledger_verify(const call& c);    // records.cpp
+answer ledger_export(const call& c);    // served.cpp
+answer who_served(const call& c);       // served.cpp
+answer history(const call& c);          // served.cpp
+answer status(const call& c);           // cluster.cpp
+answer has_cluster(const call& c);      // members.cpp
+answer cluster_status(const call& c);   // members.cpp
+answer cluster_token(const call& c);    // members.cpp
+answer cluster_transfer(const call& c); // members.cpp
+answer cluster_remove(const call& c);   // members.cpp
+answer trust_clock(const call& c);      // members.cpp
+answer host_token(const call& c);       // members.cpp
+answer env(const call& c);              // cluster.cpp
+answer submit(const call& c);           // jobs.cpp
+answer job_output(const call& c);       // jobs.cpp
+answer job_errors(const call& c);       // jobs.cpp
+answer cancel_job(const call& c);       // jobs.cpp
 
 // -- shared (dispatch.cpp)
 
@@ -73,6 +99,11 @@ result<std::string, problem>
 text_at(const json::object& from, std::string_view key, bool required = true);
 result<std::int64_t, problem>
 number_at(const json::object& from, std::string_view key, std::int64_t otherwise);
+
+/// Why this assayd cannot answer for the cluster now, and who can.
+problem no_leader_here(const app::parts& parts); // members.cpp
+/// A separate ingress passes nothing on, and says who answers.
+problem not_for_an_ingress(const app::parts& parts); // members.cpp
 
 /// Puts one record on the ledger for the caller; the receipt as a document.
 answer put(

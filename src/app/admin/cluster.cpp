@@ -1,4 +1,4 @@
-// The cluster as a whole, its hosts' tokens, and how a client reaches a standalone.
+// The whole at a glance, and how a client reaches a standalone.
 
 #include "src/app/admin/admin.hpp"
 #include "src/app/admin/views.hpp"
@@ -57,49 +57,6 @@ answer status(const call& c) {
      {"freshness", "linearizable"}},
     {},
     {}};
-}
-
-/// The clock is this process's and no fact of the ledger: whoever accepted it stands in the log.
-answer trust_clock(const call& c) {
-  auto reason = text_at(c.body, "reason");
-  if (!reason)
-    return unexpected{reason.error()};
-  c.parts.engine->trust_clock();
-  log::warn("clock_trusted", {{"by", c.author.who}, {"why", *reason}});
-  return reply{{{"trusted_at_ms", wall_now().value}}, {}, {}};
-}
-
-answer host_token(const call& c) {
-  auto name = text_at(c.body, "name", false);
-  auto pool = text_at(c.body, "pool", false);
-  if (!name || !pool)
-    return unexpected{!name ? name.error() : pool.error()};
-  if (!name->empty() && !catalog::is_name(*name))
-    return unexpected{problem{
-      problem_kind::invalid,
-      "'" + *name + "' is no name",
-      "name",
-      "letters, digits, dots, dashes and underscores, at most 64"}};
-  auto token = fabric::new_join_token(c.parts.hub->address(), c.parts.hub_key);
-  auto secret = fabric::to_text(token.keys.shared);
-  auto expires =
-    wall_ms{wall_now().value + std::chrono::milliseconds{limits::join_token_life}.count()};
-  // What is kept is the token's public half: it lets its holder in to join, and proves nothing
-  // else.
-  auto done = put(
-    c,
-    ledger::token_issued{
-      .id = secret,
-      .secret = sha256(secret),
-      .role = ledger::identity_role::host,
-      .pool = {*pool},
-      .expires_at = expires,
-    },
-    name->empty() ? "a host may join" : "host " + *name + " may join"
-  );
-  if (!done)
-    return done;
-  return reply{{{"token", fabric::to_text(token)}, {"expires_at_ms", expires.value}}, {}, {}};
 }
 
 answer env(const call& c) {

@@ -33,7 +33,7 @@ answer moved(const call& c, result<move_answer, problem> got) {
 /// Whoever wants it qualified after its runtime failed again and again has mended what was wrong.
 void try_again(const call& c, const implementation_id& id) {
   auto seen = look(c);
-  auto parts = ask<parts_answer>(*c.parts.actors, c.parts.supervisor, parts_question{});
+  auto parts = ask<parts_answer>(*c.parts.actors, c.lead->supervisor, parts_question{});
   if (!seen || !parts)
     return; // What asks next meets the same trouble and tells it.
   for (const auto& [where, view] : seen->pools)
@@ -51,7 +51,7 @@ answer qualify(const call& c) {
     return unexpected{!implementation ? implementation.error() : reason.error()};
   try_again(c, {*implementation});
   auto got = ask<qualify_answer>(
-    *c.parts.actors, c.parts.evaluator, assay::qualify{{*implementation}, c.author, *reason}
+    *c.parts.actors, c.lead->evaluator, assay::qualify{{*implementation}, c.author, *reason}
   );
   if (!got)
     return unexpected{got.error()};
@@ -77,7 +77,7 @@ answer promote(const call& c) {
   return moved(
     c,
     ask<move_answer>(
-      *c.parts.actors, c.parts.mover, assay::promote{{*implementation}, *wanted, c.author, *reason}
+      *c.parts.actors, c.lead->mover, assay::promote{{*implementation}, *wanted, c.author, *reason}
     )
   );
 }
@@ -88,7 +88,7 @@ answer reverse(const call& c) {
   if (!move || !reason)
     return unexpected{!move ? move.error() : reason.error()};
   return moved(
-    c, ask<move_answer>(*c.parts.actors, c.parts.mover, assay::reverse{{*move}, c.author, *reason})
+    c, ask<move_answer>(*c.parts.actors, c.lead->mover, assay::reverse{{*move}, c.author, *reason})
   );
 }
 

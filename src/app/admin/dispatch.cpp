@@ -11,16 +11,26 @@ namespace assay::app::admin {
 
 namespace {
 
+/// `leader_or_copy`: when nobody leads that can be asked, from our own copy, labelled so.
+enum class answered_by : std::uint8_t { leader, leader_or_copy, anyone };
+
 struct route {
   std::string_view method;
   std::string_view pattern; ///< `*` is one segment; a name that holds `/` comes percent-encoded.
   answer (*handler)(const call&);
   std::string_view words{}; ///< Keys of the body, of the query where there is no body.
+  answered_by who = answered_by::leader;
 };
 
 constexpr route routes[] = {
   {"GET", "status", status},
-  {"GET", "env", env},
+  {"GET", "env", env, "", answered_by::anyone},
+  {"GET", "cluster", cluster_status, "", answered_by::anyone},
+  {"POST", "cluster/init", has_cluster, "name", answered_by::anyone},
+  {"POST", "cluster/join", has_cluster, "token", answered_by::anyone},
+  {"POST", "cluster/token", cluster_token, "role"},
+  {"POST", "cluster/transfer", cluster_transfer, "to"},
+  {"POST", "cluster/remove", cluster_remove, "name reason"},
   {"POST", "apply", apply, "files dry_run"},
   {"POST", "qualify", qualify, "implementation reason"},
   {"POST", "promote", promote, "implementation status reason"},
@@ -28,19 +38,22 @@ constexpr route routes[] = {
   {"POST", "waive", waive, "implementation gates hours reason record_id"},
   {"POST", "revoke", revoke, "kind name reason record_id"},
   {"POST", "approve", approve, "artifact reason record_id"},
-  {"POST", "explain", explain, "model key input_tokens output_tokens stream"},
-  {"GET", "decisions/*", decision},
-  {"GET", "ledger", ledger_log, "limit subject"},
-  {"POST", "ledger/verify", ledger_verify},
-  {"GET", "ledger/*", ledger_show},
-  {"POST", "clock/trust", trust_clock, "reason"},
+  {"POST", "explain", explain, "model key input_tokens output_tokens stream", answered_by::anyone},
+  {"GET", "decisions/*", decision, "", answered_by::anyone},
+  {"GET", "ledger", ledger_log, "limit subject", answered_by::leader_or_copy},
+  {"POST", "ledger/verify", ledger_verify, "", answered_by::anyone},
+  {"GET", "ledger/export", ledger_export, "", answered_by::anyone},
+  {"GET", "ledger/*", ledger_show, "", answered_by::leader_or_copy},
+  {"GET", "routes/*/served", who_served, "at_ms", answered_by::leader_or_copy},
+  {"GET", "routes/*/changes", history, "limit", answered_by::leader_or_copy},
+  {"POST", "clock/trust", trust_clock, "reason", answered_by::anyone},
   {"POST", "hosts/token", host_token, "name pool"},
   {"POST", "jobs", submit, "name model input priority record_id"},
   {"GET", "jobs/*/output", job_output},
   {"GET", "jobs/*/errors", job_errors},
   {"POST", "jobs/*/cancel", cancel_job, "reason"},
-  {"GET", "*", list},
-  {"GET", "*/*", describe},
+  {"GET", "*", list, "", answered_by::leader_or_copy},
+  {"GET", "*/*", describe, "", answered_by::leader_or_copy},
   {"DELETE", "*/*", remove, "reason"},
 };
 
@@ -142,34 +155,54 @@ std::optional<problem> unknown_word(const route& r, const call& c) {
   return {};
 }
 
+/// To whoever leads, when that is known and another one; what was passed on once is not again.
+result<http::service_response, problem>
+pass_on(app::parts& parts, const http::service_request& request, const ledger::author& author) {
+  if (!parts.settings.is_coordinator)
+    return unexpected{not_for_an_ingress(parts)};
+  auto now = parts.engine->status();
+  auto is_known = now.leader_id != 0 && now.leader_id != now.server_id;
+  if (!parts.forwarding || !is_known || !request.peer_uid)
+    return unexpected{no_leader_here(parts)};
+  return parts.forwarding->ask(now.leader_id, request, author);
+}
+
 http::service_response respond(
   app::parts& parts,
   const http::service_request& request,
+  const ledger::author& author,
   const route& r,
   std::vector<std::string> path
 ) {
+  auto lead = parts.lead.get();
+  if (r.who != answered_by::anyone && !lead) {
+    auto passed = pass_on(parts, request, author);
+    if (passed || r.who == answered_by::leader)
+      return passed ? std::move(*passed) : error_response(passed.error());
+  }
   auto body = body_of(request);
   if (!body)
     return error_response(body.error());
-  call c{parts, std::move(path), request.query, std::move(*body), author_of(*request.peer_uid)};
+  call c{parts, std::move(lead), std::move(path), request.query, std::move(*body), author};
   if (auto unknown = unknown_word(r, c))
     return error_response(*unknown);
   auto got = r.handler(c);
   if (!got)
     return error_response(got.error());
   if (!got->text_type.empty())
-    return {200, got->text_type, std::move(got->text)};
+    return {got->status, got->text_type, std::move(got->text), std::move(got->next_piece)};
   return {200, "application/json", json::serialize(got->document)};
 }
 
 http::service_response guarded(
   app::parts& parts,
   const http::service_request& request,
+  const ledger::author& author,
   const route& route,
   std::vector<std::string> path
 ) {
   try {
-    return respond(parts, request, route, std::move(path));
+    return respond(parts, request, author, route, std::move(path));
   } catch (const boost::system::system_error& why) {
     // A field of another type than the handler took for granted: its accessors throw this.
     return error_response(
@@ -201,6 +234,11 @@ http::service_response serve(app::parts& parts, const http::service_request& req
        {},
        "use the admin socket"}
     );
+  return serve_as(parts, request, author_of(*request.peer_uid));
+}
+
+http::service_response
+serve_as(app::parts& parts, const http::service_request& request, const ledger::author& author) {
   if (!request.path.starts_with(prefix))
     return error_response(
       {problem_kind::not_found, "unknown path", request.path, "everything lies under /assay/v1/"}
@@ -212,7 +250,7 @@ http::service_response serve(app::parts& parts, const http::service_request& req
     if (!matches(route.pattern, path, matched))
       continue;
     if (route.method == request.method)
-      return guarded(parts, request, route, matched);
+      return guarded(parts, request, author, route, matched);
     allowed += (allowed.empty() ? "" : ", ") + std::string{route.method};
   }
   if (allowed.empty())
@@ -260,6 +298,21 @@ number_at(const json::object& from, std::string_view key, std::int64_t otherwise
       std::string{key},
       {}}};
   return number;
+}
+
+result<seen_tables, problem> read_for(const call& c) {
+  if (c.lead) {
+    auto read = read_now(*c.parts.engine);
+    if (!read)
+      return unexpected{read.error()};
+    return seen_tables{
+      read->tables, read->seq, {{"seq", read->seq}, {"freshness", "linearizable"}}};
+  }
+  auto view = c.parts.engine->current();
+  return seen_tables{
+    tables_of(*view),
+    view->seq,
+    {{"seq", view->seq}, {"freshness", "bounded"}, {"as_of_ms", view->stamped_at.value}}};
 }
 
 json::object to_json(const store::receipt& r) {

@@ -124,7 +124,7 @@ answer cancel_job(const call& c) {
     return unexpected{reason.error()};
   auto got = ask<job_wish_answer>(
     *c.parts.actors,
-    c.parts.jobs,
+    c.lead->jobs,
     job_wish{{c.path[1]}, jobs::event::cancel, *reason},
     limits::job_wind_up + limits::proposal_patience
   );

@@ -36,7 +36,7 @@ TEST_CASE("everything that is wrong is named at once, with its line") {
   REQUIRE_FALSE(read);
   REQUIRE(read.error().size() == 4);
   CHECK(read.error()[0].where == "c.yaml:2: colour");
-  CHECK(read.error()[0].next == "allowed: agents, data, ingress, monitor");
+  CHECK(read.error()[0].next == "allowed: agents, data, ingress, monitor, name, peers, roles");
   CHECK(read.error()[1].where == "c.yaml:4: ingress.listen");
   CHECK(read.error()[2].where == "c.yaml:5: ingress.threads");
   CHECK(read.error()[3].where == "c.yaml:6: ingress.plaintext");
@@ -53,6 +53,36 @@ TEST_CASE("a key twice, a file without data, and what is not YAML are refused") 
   CHECK_FALSE(parse_settings("c", "data: [\n"));
   CHECK_FALSE(parse_settings("c", "- data\n"));
   CHECK_FALSE(parse_settings("c", ""));
+}
+
+TEST_CASE("a coordinator says its name, its roles and where others dial it") {
+  auto read = parse_settings(
+    "c.yaml", "data: /x\nname: node-b\nroles: [ingress]\npeers: {listen: 10.0.0.2:7104}\n"
+  );
+  REQUIRE(read);
+  CHECK(read->name == "node-b");
+  CHECK_FALSE(read->is_coordinator);
+  CHECK(read->has_ingress);
+  CHECK(read->peers.host == "10.0.0.2");
+}
+
+TEST_CASE("roles and addresses that cannot be are named with what is allowed") {
+  for (const auto* line :
+       {"roles: []",
+        "roles: ingress",
+        "roles: [ingress, ingress]",
+        "roles: [leader]",
+        "peers: {listen: 0.0.0.0:7104}",
+        "peers: {listen: 10.0.0.1:0}",
+        "peers: {port: 1}",
+        "name: a b",
+        "name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}) {
+    auto read = parse_settings("c.yaml", std::string{"data: /x\n"} + line + "\n");
+    CAPTURE(line);
+    REQUIRE_FALSE(read);
+    CHECK(read.error()[0].where.find("c.yaml:2") == 0);
+    CHECK_FALSE(read.error()[0].next.empty());
+  }
 }
 
 } // namespace assay::app

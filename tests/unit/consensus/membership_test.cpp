@@ -23,6 +23,14 @@ TEST_CASE("a new member comes last and without a vote, whatever it asks for") {
   CHECK(*after == with(three, {4, "d", member_role::spare}));
 }
 
+TEST_CASE("a standby has no vote, whatever it asks for, until it is promoted") {
+  auto after = changed(three, add_standby{{4, "d", member_role::voter}});
+  REQUIRE(after);
+  CHECK(*after == with(three, {4, "d", member_role::standby}));
+  CHECK(voters_of(*after) == 3);
+  CHECK(changed(*after, promote{4}));
+}
+
 TEST_CASE("an id or an address that is taken joins nobody, nor does id 0") {
   CHECK_FALSE(changed(three, add_spare{{3, "d"}}));
   CHECK_FALSE(changed(three, add_spare{{4, "c"}}));

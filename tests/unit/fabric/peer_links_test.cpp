@@ -21,7 +21,7 @@ struct pair_of_coordinators {
   void meet() {
     one.links->set_peers({two.entry()});
     two.links->set_peers({one.entry()});
-    for (auto which : {lane::consensus, lane::bulk}) {
+    for (auto which : {lane::consensus, lane::bulk, lane::service}) {
       REQUIRE(one.wait_for_up(2, which));
       REQUIRE(two.wait_for_up(1, which));
     }
@@ -64,22 +64,25 @@ std::pair<closing_reason, std::string> refusal_of(const hello& said) {
 
 } // namespace
 
-TEST_CASE("coordinators hear each other on both lanes, by the key's owner") {
+TEST_CASE("coordinators hear each other on every lane, by the key's owner") {
   pair_of_coordinators both;
   both.meet();
   CHECK(both.one.links->send(2, numbered(1, 2, 1)) == send_outcome::queued);
   CHECK(both.two.links->send(1, page(2, 1, 7, 10)) == send_outcome::queued);
   REQUIRE(both.two.messages.wait_for_count(1));
   REQUIRE(both.one.messages.wait_for_count(1));
+  CHECK(both.one.links->send(2, ticket(7)) == send_outcome::queued);
+  REQUIRE(both.two.messages.wait_for_count(2));
+  CHECK(number_of(both.two.messages.all()[1].what) == 7);
   CHECK(both.two.messages.all()[0].node == 1);
   CHECK(number_of(both.two.messages.all()[0].what) == 1);
   CHECK(both.one.messages.all()[0].node == 2);
   CHECK(std::get<state_page>(both.one.messages.all()[0].what).attempt == 7);
-  REQUIRE(both.one.greetings.wait_for_count(2));
+  REQUIRE(both.one.greetings.wait_for_count(lanes));
   CHECK(both.one.greetings.all()[0].disk == "disk-2");
 }
 
-TEST_CASE("consensus overtakes 64 MiB of pages and keeps its order") {
+TEST_CASE("consensus and service overtake 64 MiB of pages, and each keeps its order") {
   constexpr std::uint64_t pages = 64;
   constexpr std::uint64_t words = 16;
   pair_of_coordinators both;
@@ -89,21 +92,24 @@ TEST_CASE("consensus overtakes 64 MiB of pages and keeps its order") {
   both.meet();
   for (std::uint64_t i = 1; i <= pages; ++i)
     REQUIRE(both.one.links->send(2, page(1, 2, i, mib)) == send_outcome::queued);
-  for (std::uint64_t i = 1; i <= words; ++i)
+  for (std::uint64_t i = 1; i <= words; ++i) {
     REQUIRE(both.one.links->send(2, numbered(1, 2, i)) == send_outcome::queued);
+    REQUIRE(both.one.links->send(2, ticket(i)) == send_outcome::queued);
+  }
   queued.set_value();
-  REQUIRE(both.two.messages.wait_for_count(pages + words));
+  REQUIRE(both.two.messages.wait_for_count(pages + 2 * words));
   std::vector<std::uint64_t> heard[lanes];
   std::size_t pages_before_last_word = 0;
   for (const auto& [node, what] : both.two.messages.all()) {
     auto which = lane_of(what);
     heard[static_cast<std::size_t>(which)].push_back(number_of(what));
-    if (which == lane::consensus)
+    if (which != lane::bulk)
       pages_before_last_word = heard[1].size();
   }
   for (const auto& numbers : heard)
     CHECK(std::is_sorted(numbers.begin(), numbers.end()));
   CHECK(heard[0].size() == words);
+  CHECK(heard[2].size() == words);
   CHECK(pages_before_last_word < pages);
 }
 
@@ -295,6 +301,25 @@ TEST_CASE("a coordinator that comes back is spoken to again") {
   REQUIRE(again.wait_for_up(1, lane::consensus));
   CHECK(again.links->send(1, numbered(2, 1, 1)) == send_outcome::queued);
   CHECK(both.one.messages.wait_for_count(1));
+}
+
+TEST_CASE("who says hello is dialled at once, whatever pause was left") {
+  auto keys = fabric::new_key_pair();
+  auto how = options_of(1, fabric::new_key_pair());
+  how.retry_first = how.retry_most = 2 * patience; // Nobody waits for that.
+  coordinator one{how};
+  std::string address;
+  { // An address where nobody answers any more.
+    coordinator gone{options_of(2, keys)};
+    address = gone.links->address();
+  }
+  one.links->set_peers({{2, address, keys.shared, {}}});
+  REQUIRE(one.wait_for_down(2, lane::consensus, "nobody answers"));
+  auto again = options_of(2, keys);
+  again.listen = address;
+  coordinator two{again};
+  two.links->set_peers({one.entry()});
+  CHECK(one.wait_for_up(2, lane::consensus));
 }
 
 TEST_CASE("a peer that takes the hello and says nothing is given up and dialled again") {

@@ -141,9 +141,15 @@ page(std::uint64_t from, std::uint64_t to, std::uint64_t attempt, std::size_t by
     .from = from, .to = to, .attempt = attempt, .rows = {{"key", std::string(bytes, 'x')}}};
 }
 
+inline message ticket(std::uint64_t number) {
+  return ticket_withdraw{1, {"pool"}, number};
+}
+
 inline std::uint64_t number_of(const message& what) {
   if (auto one = std::get_if<consensus::message>(&what))
     return one->sequence;
+  if (auto one = std::get_if<ticket_withdraw>(&what))
+    return one->ticket;
   return std::get<state_page>(what).attempt;
 }
 

@@ -1,4 +1,5 @@
 #include "src/fabric/dialling.hpp"
+#include "src/fabric/join_checks.hpp"
 #include "src/fabric/roster.hpp"
 #include "src/fabric/zap.hpp"
 
@@ -128,6 +129,17 @@ TEST_CASE("a join is asked once however often it is repeated") {
   CHECK(second.number == first.number);
   CHECK(desk.take(first.number) == "c2");
   CHECK_FALSE(desk.take(first.number));
+}
+
+TEST_CASE("a member that asks again a moment later asks for the same, at another place it does not"
+) {
+  join_desk desk;
+  join said{"c2", key(9), joining_member{.name = "c2", .peers = "10.0.0.2:7104", .clock = {1}}};
+  auto first = desk.ask(key(1), "c1", said, dawn);
+  said.member->clock = {2};
+  CHECK(desk.ask(key(1), "c2", said, dawn).number == first.number);
+  said.member->peers = "10.0.0.3:7104";
+  CHECK(desk.ask(key(1), "c3", said, dawn).outcome == join_desk::outcome::busy);
 }
 
 TEST_CASE("one token cannot ask for two hosts at a time") {

@@ -127,15 +127,21 @@ public:
 
   record<welcome> welcomes;
   record<coordinator_message> messages;
+  record<std::string> hosts; ///< HOST:PORT of who welcomed it.
   record<lost_reason> losses;
+  record<std::vector<coordinator_at>> lists;
   std::unique_ptr<uplink> link;
 
 private:
   uplink_events events() {
     return {
-      [this](const welcome& said) { welcomes.add(said); },
+      [this](const welcome& said, const coordinator_at& by) {
+        welcomes.add(said);
+        hosts.add(by.address);
+      },
       [this](coordinator_message m) { messages.add(std::move(m)); },
       [this](const lost_link& lost) { losses.add(lost.reason); },
+      [this](const std::vector<coordinator_at>& all) { lists.add(all); },
     };
   }
 };
@@ -189,6 +195,51 @@ private:
   line line_;
 };
 
+/// A server that holds the coordinator's key and says only what it is told to.
+class raw_server {
+public:
+  explicit raw_server(const key_pair& keys) : router_{context_, ZMQ_ROUTER} {
+    REQUIRE(set_curve_server(router_, keys));
+    REQUIRE(router_.bind("tcp://127.0.0.1:*"));
+  }
+
+  std::string address() const { return router_.last_endpoint().substr(6); }
+
+  agent_message listen() {
+    zmq_pollitem_t item{router_.get(), 0, ZMQ_POLLIN, 0};
+    zmq_poll(&item, 1, std::chrono::milliseconds{patience}.count());
+    frame routing;
+    frame payload;
+    REQUIRE(router_.receive(routing));
+    REQUIRE(router_.receive(payload));
+    routing_ = routing.bytes;
+    auto message = wire::decode_agent_message(payload.span());
+    REQUIRE(message);
+    return *message;
+  }
+
+  void say(const coordinator_message& message) { say_bytes(wire::encode(message)); }
+  void say_bytes(std::string_view bytes) {
+    router_.send(routing_, true);
+    router_.send(bytes);
+  }
+
+  /// Reads hellos until one comes, and welcomes it.
+  hello welcome_agent(std::uint64_t epoch = 1) {
+    auto message = listen();
+    while (!std::holds_alternative<hello>(message))
+      message = listen();
+    auto said = std::get<hello>(message);
+    say(welcome{protocol_version, epoch, said.session, beat, {"h1"}});
+    return said;
+  }
+
+private:
+  context context_;
+  socket router_;
+  std::string routing_;
+};
+
 /// Keys and options of a small site: hosts h1 and h2, and one join token.
 struct site {
   key_pair server = new_key_pair();
@@ -210,8 +261,7 @@ struct site {
 
   uplink_options uplink(const std::string& address, const key_pair& keys) const {
     return {
-      .coordinator = address,
-      .coordinator_key = server.shared,
+      .coordinators = {at(address)},
       .keys = keys,
       .boot_id = "boot",
       .host_name = "claimed",
@@ -221,6 +271,8 @@ struct site {
       .retry_most = 20ms,
     };
   }
+
+  coordinator_at at(const std::string& address) const { return {address, server.shared}; }
 
   raw_peer peer(const std::string& address, const key_pair& keys) const {
     return {address, keys, server.shared};

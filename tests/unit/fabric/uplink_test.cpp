@@ -11,57 +11,12 @@ namespace {
 
 using namespace test;
 
-/// A server that holds the coordinator's key and says only what it is told to.
-class raw_server {
-public:
-  explicit raw_server(const key_pair& keys) : router_{context_, ZMQ_ROUTER} {
-    REQUIRE(set_curve_server(router_, keys));
-    REQUIRE(router_.bind("tcp://127.0.0.1:*"));
-  }
-
-  std::string address() const { return router_.last_endpoint().substr(6); }
-
-  agent_message listen() {
-    zmq_pollitem_t item{router_.get(), 0, ZMQ_POLLIN, 0};
-    zmq_poll(&item, 1, std::chrono::milliseconds{patience}.count());
-    frame routing;
-    frame payload;
-    REQUIRE(router_.receive(routing));
-    REQUIRE(router_.receive(payload));
-    routing_ = routing.bytes;
-    auto message = wire::decode_agent_message(payload.span());
-    REQUIRE(message);
-    return *message;
-  }
-
-  void say(const coordinator_message& message) { say_bytes(wire::encode(message)); }
-  void say_bytes(std::string_view bytes) {
-    router_.send(routing_, true);
-    router_.send(bytes);
-  }
-
-  /// Reads hellos until one comes, and welcomes it.
-  hello welcome_agent(std::uint64_t epoch = 1) {
-    auto message = listen();
-    while (!std::holds_alternative<hello>(message))
-      message = listen();
-    auto said = std::get<hello>(message);
-    say(welcome{protocol_version, epoch, said.session, beat, {"h1"}});
-    return said;
-  }
-
-private:
-  context context_;
-  socket router_;
-  std::string routing_;
-};
-
 } // namespace
 
 TEST_CASE("an agent is welcomed by the name that its key has, and both may speak") {
   site s;
   auto options = s.hub();
-  options.epoch = 7;
+  options.standing.epoch = 7;
   coordinator c{options};
   agent a{s.uplink(c.fabric->address(), s.h1)};
   REQUIRE(a.welcomes.wait_for_count(1));
@@ -275,6 +230,9 @@ TEST_CASE("an address that can never be dialled is refused at once") {
     REQUIRE_FALSE(started);
     CHECK(started.error().kind == problem_kind::invalid);
   }
+  auto nobody = s.uplink("127.0.0.1:1", s.h1);
+  nobody.coordinators.clear();
+  CHECK_FALSE(uplink::start(nobody, {}));
   CHECK(can_be_dialled("[::1]:7103"));
   CHECK(can_be_dialled("coordinator.site:65535"));
 }
@@ -291,14 +249,15 @@ TEST_CASE("a token holder that is accepted learns the host's name, and its agent
   });
   REQUIRE(c.joins.wait_for_count(1));
   auto asked = c.joins.all()[0];
-  CHECK(asked.host_name == "h9");
-  CHECK(asked.agent_key == s.h1.shared);
+  CHECK(asked.name == "h9");
+  CHECK(asked.key == s.h1.shared);
   CHECK(asked.token == s.token.shared);
   c.fabric->replace_allow_list({{s.h1.shared, {"h9"}, role::agent}}); // The token is used up.
   c.fabric->answer(asked.number, {true, {"h9"}, ""});
   auto name = joining.get();
   REQUIRE(name);
-  CHECK(name->value == "h9");
+  CHECK(name->name.value == "h9");
+  CHECK(name->coordinators == std::vector{s.at(c.fabric->address())});
   agent a{s.uplink(c.fabric->address(), s.h1)};
   CHECK(a.welcomes.wait_for_count(1));
   auto again = join_cluster(*token, "h9", s.h1.shared, patience);

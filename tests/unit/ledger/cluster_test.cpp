@@ -18,7 +18,11 @@ identity_added host(std::string name, char key, std::string token = "t1") {
 }
 
 member voter(std::uint64_t id) {
-  return {id, "c" + std::to_string(id), "127.0.0.1:1", std::string(64, 'a'), true};
+  auto n = std::to_string(id);
+  member m{id, "c" + n, "127.0.0.1:" + n, std::string(63, 'a') + n, true};
+  m.curve_public = std::string(39, 'k') + n;
+  m.disk = "disk " + n;
+  return m;
 }
 
 job_checkpoint range(std::uint64_t first, std::uint64_t count, std::string_view output = "out") {
@@ -46,6 +50,48 @@ TEST_CASE("members are sorted, have a key that checks signatures, and at least o
   CHECK(w.code(membership{{spare}}) == "bad_membership");
   CHECK(w.code(membership{{voter(1)}}) == "taken");
   CHECK(w.code(membership{{voter(1)}}) == "unchanged");
+}
+
+TEST_CASE("two members share no name, address or key") {
+  auto w = world::site();
+  auto shares = [&](auto field) {
+    auto other = voter(2);
+    other.*field = voter(1).*field;
+    return w.code(membership{{voter(1), other}});
+  };
+  CHECK(shares(&member::name) == "bad_membership");
+  CHECK(shares(&member::address) == "bad_membership");
+  CHECK(shares(&member::signing_public) == "bad_membership");
+  CHECK(shares(&member::curve_public) == "bad_membership");
+  auto nameless = voter(2);
+  nameless.name = "";
+  CHECK(w.code(membership{{voter(1), nameless}}) != "taken");
+  CHECK(w.code(membership{{voter(1), voter(2)}}) == "taken");
+}
+
+TEST_CASE("one member comes, goes or changes at a time, so that an old list undoes nothing") {
+  auto w = world::site();
+  w.must(membership{{voter(1)}});
+  w.must(membership{{voter(1), voter(2)}}); // Somebody else read {1} as well:
+  CHECK(w.code(membership{{voter(1), voter(3)}}) == "one_at_a_time");
+  CHECK(w.code(membership{{voter(1), voter(2), voter(3), voter(4)}}) == "one_at_a_time");
+  auto moved = voter(2);
+  moved.address = "127.0.0.2:1";
+  CHECK(w.code(membership{{voter(1), moved, voter(3)}}) == "one_at_a_time");
+  CHECK(w.code(membership{{voter(1), moved}}) == "taken");
+  CHECK(w.code(membership{{voter(1)}}) == "taken");
+}
+
+TEST_CASE("a member's id is never another disk's, even after the member is gone") {
+  auto w = world::site();
+  w.must(membership{{voter(1), voter(2), voter(3)}});
+  auto wiped = voter(3);
+  wiped.disk = "a new disk";
+  CHECK(w.code(membership{{voter(1), voter(2), wiped}}) == "reused_id");
+  w.must(membership{{voter(1), voter(2)}});
+  CHECK(w.code(membership{{voter(1), voter(2), wiped}}) == "reused_id");
+  CHECK(w.code(membership{{voter(1), voter(2), voter(3)}}) == "reused_id");
+  CHECK(w.code(membership{{voter(1), voter(2), voter(4)}}) == "taken");
 }
 
 TEST_CASE("a secret is issued for a declared key, or for an internal one that is not declared") {

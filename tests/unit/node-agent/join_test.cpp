@@ -1,5 +1,6 @@
 #include "node-agent/host/process.hpp"
 #include "node-agent/program/agent.hpp"
+#include "node-agent/program/known_coordinators.hpp"
 #include "src/fabric/hub.hpp"
 #include "tests/support/temp_folder.hpp"
 
@@ -56,6 +57,19 @@ TEST_CASE("a host that joined has its keys and the coordinators' key on disk") {
   auto keys = data.path() / "agent/keys";
   CHECK(read_small_file(keys / "coordinator.pub") == r.key() + "\n");
   CHECK(fabric::read_key_pair(keys, "agent"));
+}
+
+TEST_CASE("a host that joined knows all coordinators before its agent ever ran") {
+  fabric::joined answer{true, {"n7"}, {}};
+  answer.coordinators = {{"10.0.0.1:7103", {}}, {"10.0.0.2:7103", {}}};
+  registry r{answer};
+  test::temp_folder data;
+  REQUIRE(join_host({r.token(), data.path(), {}, "n7"}) == 0);
+  auto token = fabric::parse_join_token(r.token());
+  auto known = read_known_coordinators(
+    known_coordinators_path(data.path()), {{token->coordinator, token->coordinator_key}}
+  );
+  CHECK(known.value_or({}) == answer.coordinators);
 }
 
 TEST_CASE("a host that was refused keeps no coordinators' key") {

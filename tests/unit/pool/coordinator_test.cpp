@@ -526,6 +526,20 @@ TEST_CASE("a ticket does not go to an endpoint that it excludes") {
   CHECK(stage.one<refuse_ticket>().why == ticket_refusal::no_replica);
 }
 
+TEST_CASE("a ticket waits for replicas that a new leader's agents have not reported yet") {
+  pool_stage stage{coordinator_settings{.pool = {"p"}, .epoch = 3, .may_hold = {{"in"}}}};
+  stage.step(wanted_changed{{wanted("m/p/a")}});
+  stage.ingress("in");
+  stage.step(stage.ticket(1, "m/p/a"));
+  CHECK(stage.all<refuse_ticket>().empty());
+  stage.step(stage.ticket(2, "m/p/other"));
+  CHECK(stage.one<refuse_ticket>().ticket == 2);
+  stage.pass(limits::unwatched - 1ms);
+  CHECK(stage.all<refuse_ticket>().empty());
+  stage.pass(1ms);
+  CHECK(stage.one<refuse_ticket>().why == ticket_refusal::no_replica);
+}
+
 TEST_CASE("a ticket for a replica that is still loading waits, and for none is refused at once") {
   pool_stage stage;
   stage.host("h");

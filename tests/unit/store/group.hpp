@@ -63,6 +63,19 @@ public:
     }
   }
 
+  void join_as_standby(std::uint64_t id) {
+    REQUIRE(ledger_engine::prepare_to_join(members_.at(id)->directory, options(id)));
+    start(id);
+    change_until(
+      [&](std::uint64_t) {
+        return consensus::add_standby{{id, std::to_string(id)}};
+      },
+      [&](const engine_status& now) {
+        return now.members.size() == id && now.is_membership_settled;
+      }
+    );
+  }
+
   /// Asks whoever leads for the change until the group is as it should be: it may be too early.
   template <class Change, class Condition>
   void change_until(Change how, Condition is_so) {

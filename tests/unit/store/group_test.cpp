@@ -94,6 +94,20 @@ TEST_CASE("a leader cut off from the others takes back nothing: its askers do no
   CHECK_FALSE(tables->identities->contains("lost"));
 }
 
+TEST_CASE("a standby holds what the voters hold, and is no part of their majority") {
+  group all;
+  all.grow_to(2);
+  all.join_as_standby(3);
+  const auto last = all.put(all.identity("h1"));
+  CHECK(all.tables_at(3, last.seq)->head.chain == last.chain);
+  CHECK(all.engine(3).status().role == consensus::member_role::standby);
+
+  const auto leads = all.leader();
+  all.cut(3 - leads); // Two of three are left, and one of the two that vote.
+  all.wait_until([&] { return !all.engine(leads).status().is_leader; });
+  CHECK_FALSE(all.engine(3).status().is_leader);
+}
+
 TEST_CASE("leadership goes where a person sends it, and a member can be removed") {
   group all;
   all.grow_to(3);

@@ -74,14 +74,18 @@ class nothing_known : public row_lookup {
 };
 
 std::string exported(const ledger_engine& engine, const world& in) {
+  auto whole = ledger_export::begin(engine, {in.key, "local"});
+  if (!whole)
+    FAIL(to_text(whole.error()));
   std::string out;
-  auto done = export_ledger(engine, {in.key, "local"}, [&](std::string_view frame) {
-    out += frame;
-    return true;
-  });
-  if (!done)
-    FAIL(to_text(done.error()));
-  return out;
+  for (;;) {
+    auto piece = whole->next();
+    if (!piece)
+      FAIL(to_text(piece.error()));
+    if (piece->empty())
+      return out;
+    out += *piece;
+  }
 }
 
 } // namespace

@@ -1,10 +1,11 @@
-#include "src/base/limits.hpp"
+#include "src/base/peer_limits.hpp"
 #include "src/wire/fabric_codec.hpp"
 #include "tests/support/fabric_samples.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -39,6 +40,90 @@ TEST_CASE("every coordinator message survives the wire") {
     auto back = decode_coordinator_message(bytes_of(encode(message)));
     REQUIRE(back);
     CHECK(*back == message);
+  }
+}
+
+/// What survives the wire is the same, and nothing else is read.
+template <class Message>
+bool survives(const Message& message) {
+  auto back = decode_coordinator_message(bytes_of(encode(coordinator_message{message})));
+  return back && std::get<Message>(*back) == message;
+}
+
+template <class Message>
+bool is_malformed(const Message& message) {
+  auto back = decode_coordinator_message(bytes_of(encode(coordinator_message{message})));
+  return !back && back.error() == decode_fault::malformed;
+}
+
+bool is_malformed(const join& message) {
+  auto back = decode_agent_message(bytes_of(encode(agent_message{message})));
+  return !back && back.error() == decode_fault::malformed;
+}
+
+TEST_CASE("every reason to close keeps its meaning on the wire") {
+  for (int i = 0; i <= static_cast<int>(closing_reason::not_leader); ++i)
+    CHECK(survives(closing{static_cast<closing_reason>(i), "why"}));
+}
+
+TEST_CASE("a leader that is not known, and a host's join, are told apart from one that is there") {
+  CHECK(survives(closing{closing_reason::not_leader, "electing"}));
+  CHECK(survives(joined{false, {}, "the token was used"}));
+  auto host = join{"h2", {a_digest(6).bytes}};
+  CHECK(*decode_agent_message(bytes_of(encode(agent_message{host}))) == agent_message{host});
+}
+
+TEST_CASE("a closing is a closing to a reader that knows none of its reasons") {
+  auto bytes_with = [](closing_reason reason) {
+    return encode(coordinator_message{closing{reason, ""}});
+  };
+  // The reason is where two closings differ.
+  auto bytes = bytes_with(closing_reason::shutting_down);
+  auto other = bytes_with(closing_reason::protocol);
+  auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin()).first - bytes.begin();
+  auto moved = bytes_with(closing_reason::not_leader);
+  CHECK(moved[at] == bytes[at]); // What an older agent reads: the coordinator ends.
+  bytes[at] = 64;
+  auto back = decode_coordinator_message(bytes_of(bytes));
+  REQUIRE(back);
+  CHECK(std::get<closing>(*back).reason == closing_reason::shutting_down);
+}
+
+TEST_CASE("as many coordinators as a group may have are read, and not one more") {
+  std::vector<coordinator_at> most(limits::peers, a_coordinator(1));
+  CHECK(survives(welcome{.coordinators = most}));
+  most.push_back(a_coordinator(2));
+  CHECK(is_malformed(welcome{.coordinators = most}));
+  CHECK(is_malformed(closing{closing_reason::not_leader, "", {}, most}));
+  CHECK(is_malformed(joined{.coordinators = most}));
+  auto answer = a_joined();
+  answer.cluster->members.assign(limits::peers, answer.cluster->members[0]);
+  CHECK(survives(answer));
+  answer.cluster->members.push_back(answer.cluster->members[0]);
+  CHECK(is_malformed(answer));
+}
+
+TEST_CASE("an address or a name over its limit is malformed, wherever it stands") {
+  auto at = a_coordinator(1);
+  at.address.assign(limits::peer_address_bytes, 'a');
+  CHECK(survives(welcome{.coordinators = {at}}));
+  at.address += 'a';
+  CHECK(is_malformed(welcome{.coordinators = {at}}));
+  CHECK(is_malformed(joined{.leader = at}));
+  const std::pair<std::string joining_member::*, std::size_t> parts[] = {
+    {&joining_member::name, limits::name_bytes},
+    {&joining_member::peers, limits::peer_address_bytes},
+    {&joining_member::agents, limits::peer_address_bytes},
+    {&joining_member::ingress, limits::peer_address_bytes},
+    {&joining_member::signing_public, limits::name_bytes},
+    {&joining_member::disk, limits::name_bytes},
+  };
+  for (const auto& [part, most] : parts) {
+    auto said = a_join();
+    ((*said.member).*part).assign(most, 'a');
+    CHECK_FALSE(is_malformed(said));
+    ((*said.member).*part) += 'a';
+    CHECK(is_malformed(said));
   }
 }
 

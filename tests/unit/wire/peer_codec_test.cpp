@@ -1,8 +1,4 @@
-#include "src/base/peer_limits.hpp"
-#include "src/consensus/configuration.hpp"
-#include "src/wire/peer_checks.hpp"
-#include "src/wire/peer_codec.hpp"
-#include "tests/support/peer_samples.hpp"
+#include "tests/unit/wire/peer_samples.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -14,26 +10,7 @@ namespace assay::wire {
 
 namespace {
 
-using namespace assay::peers;
-using namespace assay::peers::test;
-using consensus::entry_kind;
-
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span{text});
-}
-
-std::string encoded(const message& what) {
-  auto bytes = encode(what);
-  INFO((bytes ? std::string{} : to_text(bytes.error())));
-  REQUIRE(bytes);
-  return *bytes;
-}
-
-/// The place of the fault; empty when there is none.
-std::string fault_of(const message& what) {
-  auto wrong = refuse(what);
-  return wrong ? wrong->where : std::string{};
-}
+using namespace test;
 
 template <class Body>
 std::string fault_with(Body body, const std::function<void(Body&)>& damage) {
@@ -126,7 +103,7 @@ TEST_CASE("a kind that only a newer schema knows is refused as such, not as dama
   auto bytes = encoded(beat{});
   auto tag = bytes.find('\x02', 16);
   REQUIRE(tag != std::string::npos);
-  bytes[tag] = 7; // One past the last.
+  bytes[tag] = static_cast<char>(std::variant_size_v<message>); // One past the last.
   auto back = decode_peer_message(bytes_of(bytes));
   REQUIRE_FALSE(back);
   CHECK(back.error().kind == problem_kind::refused);
@@ -335,9 +312,16 @@ TEST_CASE("a message is from whom its key says, and for us") {
   CHECK(refuse_route(state_request{2, 1, 1, 0, {}}, 2, 3)->where == "state_request.to");
 }
 
-TEST_CASE("pages travel on the bulk lane, everything else on the other") {
+TEST_CASE("pages and the admin API travel on the bulk lane, pools and ingresses on theirs") {
   CHECK(lane_of(a_page()) == lane::bulk);
   CHECK(lane_of(state_request{}) == lane::bulk);
+  CHECK(lane_of(an_admin_ask()) == lane::bulk);
+  CHECK(lane_of(admin_answer{}) == lane::bulk);
+  for (const auto& [name, what] : samples()) {
+    CAPTURE(name);
+    auto is_service = (what.index() >= 7 && what.index() <= 15) || what.index() == 18;
+    CHECK((lane_of(what) == lane::service) == is_service);
+  }
   CHECK(lane_of(from_2(an_append())) == lane::consensus);
   CHECK(lane_of(beat{}) == lane::consensus);
 }

@@ -1,0 +1,212 @@
+#include "src/app/group.hpp"
+
+#include "src/app/allow_list.hpp"
+#include "src/base/log.hpp"
+#include "src/base/overloaded.hpp"
+#include "src/base/peer_limits.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace assay::app {
+
+namespace {
+
+/// Whoever may lead and has the best clock.
+std::uint64_t best_voter(clock_offsets all, const consensus::configuration& members) {
+  std::erase_if(all, [&](const auto& one) {
+    const auto* m = consensus::find_member(members, one.first);
+    return !m || m->role != consensus::member_role::voter;
+  });
+  return best_clock(all);
+}
+
+} // namespace
+
+result<void, problem> group::start(store::ledger_engine& engine) {
+  peers::link_options how;
+  how.listen = options_.listen;
+  how.keys = options_.keys;
+  how.self = options_.self;
+  peers::link_events events{
+    .message = [this](auto node, peers::message said) { hear(node, std::move(said)); },
+    .up = [this](auto node, auto lane) { note(node, lane, true, {}); },
+    .down =
+      [this](auto node, auto lane, const problem& why) { note(node, lane, false, to_text(why)); },
+    .greeted =
+      [this](const peers::hello& said) {
+        std::lock_guard hold{mutex_};
+        seen_[said.node].schema_version = said.schema_version;
+      },
+    .refused =
+      [this](auto node, const problem& why) {
+        log::warn("peer_refused", {{"node", std::to_string(node)}, {"why", to_text(why)}});
+        std::lock_guard hold{mutex_};
+        seen_[node].why = to_text(why);
+      },
+  };
+  auto started = peers::peer_links::start(std::move(how), std::move(events));
+  if (!started)
+    return unexpected{started.error()};
+  links_ = std::move(*started);
+  sending_ = links_.get();
+  {
+    std::unique_lock hold{engine_mutex_};
+    engine_ = &engine;
+  }
+  learn(*std::static_pointer_cast<const ledger::tables>(engine.current()->tables));
+  return {};
+}
+
+void group::stop() {
+  std::unique_lock hold{engine_mutex_};
+  engine_ = nullptr;
+}
+
+void group::learn(const ledger::tables& tables) {
+  auto self = options_.self.node;
+  auto is_named = std::ranges::any_of(tables.head.members, [self](const ledger::member& m) {
+    return m.id == self;
+  });
+  // A newcomer's ledger says nothing of it yet, and one that was removed has nobody to speak to.
+  auto is_behind = tables.head.last_member < self;
+  auto next = is_named    ? peers_of(tables, self)
+              : is_behind ? options_.first_peers
+                          : std::vector<peers::peer>{};
+  auto* links = sending_.load();
+  std::lock_guard hold{mutex_};
+  if (links == nullptr || next == peers_)
+    return;
+  peers_ = next;
+  std::erase_if(seen_, [&](const auto& one) {
+    return std::ranges::find(next, one.first, &peers::peer::node) == next.end();
+  });
+  for (const auto& wrong : links->set_peers(std::move(next)))
+    log::error("peer_left_out", {{"why", to_text(wrong)}});
+}
+
+void group::step(const ledger::tables& wanted, const store::engine_status& now) {
+  if (!now.is_leader || !now.is_membership_settled || std::chrono::steady_clock::now() < next_step_)
+    return;
+  auto reached = [this](std::uint64_t node) { return is_reached(node); };
+  auto change =
+    next_change(wanted.head.members, {now.server_id, now.members, reached, last_promoted_});
+  if (!change)
+    return;
+  // Catching up takes its time, and the group counts as settled meanwhile.
+  if (const auto* raised = std::get_if<consensus::promote>(&*change)) {
+    last_promoted_ = raised->id;
+    next_step_ = std::chrono::steady_clock::now() + limits::group_change_retry;
+  }
+  std::shared_lock hold{engine_mutex_};
+  if (engine_)
+    engine_->change(*change, [](const result<void, problem>& done) {
+      if (!done)
+        log::warn("group_change_waits", {{"why", to_text(done.error())}});
+    });
+}
+
+clock_offsets group::offsets() const {
+  auto oldest = std::chrono::steady_clock::now() - limits::clock_told_ages;
+  clock_offsets all;
+  std::lock_guard hold{mutex_};
+  for (const auto& [node, one] : seen_)
+    if (one.clock_told > oldest)
+      all[node] = one.clock_offset_ms;
+  return all;
+}
+
+void group::compare_clocks(const store::engine_status& now) {
+  auto at = std::chrono::steady_clock::now();
+  if (at < next_clock_)
+    return;
+  next_clock_ = at + limits::clock_told_every;
+  for (const auto& [node, one] : seen())
+    tell(node, peers::clock_told{wall_now()});
+  auto all = offsets();
+  auto error = own_clock_error(all);
+  std::string fault;
+  if (error != 0)
+    fault = "the clock of this coordinator is " + std::to_string(std::abs(error) / 1'000) + " s "
+            + (error > 0 ? "ahead of" : "behind") + " the others', so it stamps nothing";
+  if (fault != now.clock_fault && !fault.empty())
+    log::error("clock_off", {{"why", fault}});
+  std::shared_lock hold{engine_mutex_};
+  if (!engine_)
+    return;
+  engine_->tell_clock_fault(fault);
+  if (!fault.empty() && now.is_leader)
+    engine_->transfer(best_voter(all, now.members), [](const result<void, problem>& done) {
+      if (!done)
+        log::warn("hand_over_waits", {{"why", to_text(done.error())}});
+    });
+}
+
+peers::send_outcome group::tell(std::uint64_t to, const peers::message& what) {
+  auto* links = sending_.load();
+  return links ? links->send(to, what) : peers::send_outcome::down;
+}
+
+std::map<std::uint64_t, member_seen> group::seen() const {
+  std::lock_guard hold{mutex_};
+  return seen_;
+}
+
+bool group::is_reached(std::uint64_t node) const {
+  std::lock_guard hold{mutex_};
+  auto found = seen_.find(node);
+  return found != seen_.end() && found->second.is_up;
+}
+
+void group::send(consensus::message what) {
+  auto to = what.to;
+  tell(to, std::move(what));
+}
+
+void group::send(store::state_request what) {
+  auto to = what.to;
+  tell(to, std::move(what));
+}
+
+void group::send(store::state_page what) {
+  auto to = what.to;
+  tell(to, std::move(what));
+}
+
+void group::hear(std::uint64_t node, peers::message said) {
+  std::shared_lock hold{engine_mutex_};
+  if (!engine_)
+    return;
+  std::visit(
+    overloaded{
+      [&](consensus::message& m) { engine_->receive(std::move(m)); },
+      [&](consensus::state_request& m) { engine_->receive(std::move(m)); },
+      [&](consensus::state_page& m) { engine_->receive(std::move(m)); },
+      [&](const peers::clock_told& m) {
+        std::lock_guard hold_seen{mutex_};
+        seen_[node].clock_offset_ms = m.at.value - wall_now().value;
+        seen_[node].clock_told = std::chrono::steady_clock::now();
+      },
+      [&](auto& m) {
+        if (options_.other)
+          options_.other(node, std::move(m));
+      },
+    },
+    said
+  );
+}
+
+void group::note(std::uint64_t node, peers::lane lane, bool is_up, const std::string& why) {
+  if (lane == peers::lane::consensus) {
+    std::lock_guard hold{mutex_};
+    auto& one = seen_[node];
+    if (one.is_up != is_up)
+      log::info(is_up ? "peer_up" : "peer_down", {{"node", std::to_string(node)}, {"why", why}});
+    one.is_up = is_up;
+    one.why = why;
+  }
+  if (options_.reach)
+    options_.reach(node, lane, is_up);
+}
+
+} // namespace assay::app

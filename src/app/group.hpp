@@ -1,0 +1,95 @@
+#pragma once
+// This assayd among the other members: their links, carried to and from the ledger's engine, and
+// the group of consensus kept as the ledger names it.
+//
+// It decides nothing: src/app/allow_list.hpp says who may speak, src/app/group_plan.hpp what
+// changes next, and what is not consensus goes to whoever asked for it.
+
+#include "src/app/clocks.hpp"
+#include "src/app/group_plan.hpp"
+#include "src/fabric/peer_links.hpp"
+#include "src/store/ledger_engine.hpp"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+namespace assay::app {
+
+struct group_options {
+  std::string listen; ///< `HOST:PORT`
+  fabric::key_pair keys;
+  peers::identity self;
+  std::vector<peers::peer> first_peers; ///< Until the ledger names us and the others.
+  /// What is said that is not consensus. Links' thread.
+  std::function<void(std::uint64_t node, peers::message)> other;
+  /// A lane to a member came up or went. Links' thread.
+  std::function<void(std::uint64_t node, peers::lane, bool is_up)> reach;
+};
+
+/// One member as it is seen from here.
+struct member_seen {
+  bool is_up = false;               ///< Consensus reaches it.
+  std::string why;                  ///< Why not, or what of it was refused last.
+  std::uint32_t schema_version = 0; ///< As it said last; 0: it said nothing yet.
+  std::int64_t clock_offset_ms = 0; ///< Its clock less ours.
+  steady_time clock_told;           ///< When it said so.
+};
+
+class group final : public store::peer_sender {
+public:
+  explicit group(group_options options) : options_{std::move(options)} {}
+  ~group() override = default;
+
+  /// Listens and dials. `engine` was opened with this as its sender.
+  result<void, problem> start(store::ledger_engine& engine);
+  /// From its return on nothing reaches the engine; what that still sends goes out.
+  void stop();
+
+  /// The members that the ledger names now. From any thread.
+  void learn(const ledger::tables& tables);
+
+  /// Every now and then, by the leadership's thread: tells the others our clock, and hands over
+  /// when ours is off.
+  void compare_clocks(const store::engine_status& now);
+
+  /// On the leader, every now and then: takes the next step towards the members that the ledger
+  /// names. The leadership's thread.
+  void step(const ledger::tables& wanted, const store::engine_status& now);
+
+  peers::send_outcome tell(std::uint64_t to, const peers::message& what);
+  std::map<std::uint64_t, member_seen> seen() const;
+  bool is_reached(std::uint64_t node) const;
+  const std::string& address() const { return links_->address(); }
+
+  // From the engine's threads.
+  void send(consensus::message what) override;
+  void send(store::state_request what) override;
+  void send(store::state_page what) override;
+
+private:
+  void hear(std::uint64_t node, peers::message said);
+  clock_offsets offsets() const;
+  void note(std::uint64_t node, peers::lane lane, bool is_up, const std::string& why);
+
+  const group_options options_;
+  std::shared_mutex engine_mutex_;
+  store::ledger_engine* engine_ = nullptr; ///< Null before the start and after the stop.
+  std::unique_ptr<peers::peer_links> links_;
+  std::atomic<peers::peer_links*> sending_ = nullptr; ///< `links_`, once they are there.
+
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, member_seen> seen_;
+  std::vector<peers::peer> peers_;
+
+  // Of the leadership's thread.
+  steady_time next_step_;
+  steady_time next_clock_;
+  std::uint64_t last_promoted_ = 0;
+};
+
+} // namespace assay::app

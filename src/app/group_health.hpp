@@ -1,0 +1,34 @@
+#pragma once
+// How the group stands as seen from one member, in words. Pure.
+
+#include "src/app/group.hpp"
+
+#include <string>
+#include <vector>
+
+namespace assay::app {
+
+struct member_health {
+  ledger::member member;
+  std::string role;                            ///< leader, voter, catching up, ingress, leaving
+  std::string state;                           ///< here, up, away
+  std::string why;                             ///< Why it is away.
+  std::optional<std::int64_t> clock_offset_ms; ///< Its clock less ours, once it was told.
+};
+
+struct group_health {
+  std::vector<member_health> members; ///< As the ledger names them, then who is leaving.
+  std::size_t voters = 0;             ///< Of consensus.
+  std::size_t reached = 0;            ///< Of those, from here, ourselves included.
+  std::size_t needed = 0;             ///< A majority.
+  std::string leader;                 ///< Its name; empty: nobody is known to lead.
+  std::string problem;                ///< For a person, with what to do; empty: there is none.
+};
+
+group_health health_of(
+  const ledger::head_row& head,
+  const store::engine_status& now,
+  const std::map<std::uint64_t, member_seen>& seen
+);
+
+} // namespace assay::app

@@ -1,0 +1,157 @@
+// One assayd among the others: what they say, who leads, and what that changes here.
+
+#include "actors/service_links.hpp"
+#include "src/app/admin/admin.hpp"
+#include "src/app/allow_list.hpp"
+#include "src/app/node_whole.hpp"
+#include "src/base/log.hpp"
+
+#include <caf/send.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace assay::app {
+
+namespace {
+
+void stop_process(const std::string& why) {
+  log::error("stopping", {{"why", why}});
+  std::_Exit(4);
+}
+
+} // namespace
+
+// -- what other members say. Links' thread: must not block.
+
+void node::whole::hear(std::uint64_t node, peers::message said) {
+  std::scoped_lock lock{bound_mutex};
+  if (!is_bound)
+    return;
+  if (peers::lane_of(said) == peers::lane::service)
+    return caf::anon_send(service, peer_said{node, std::move(said)});
+  // What a coordinator says of who asked is believed, what a separate ingress says is not; one of
+  // ours says nothing of the kind.
+  if (auto* ask = std::get_if<peers::admin_ask>(&said); ask && votes(node))
+    forwarding->hear(node, std::move(*ask));
+  if (auto* answer = std::get_if<peers::admin_answer>(&said))
+    forwarding->hear(node, std::move(*answer));
+}
+
+bool node::whole::votes(std::uint64_t node) const {
+  const auto& members = tables_of(*engine->current())->head.members;
+  auto at = std::ranges::find(members, node, &ledger::member::id);
+  return at != members.end() && at->voter;
+}
+
+void node::whole::note_reach(std::uint64_t node, peers::lane lane, bool is_up) {
+  std::scoped_lock lock{bound_mutex};
+  if (!is_bound)
+    return;
+  if (lane == peers::lane::service && is_up)
+    return caf::anon_send(service, peer_up{node});
+  if (lane == peers::lane::service)
+    return caf::anon_send(service, peer_down{node});
+  if (lane != peers::lane::bulk)
+    return;
+  if (is_up)
+    forwarding->reached(node);
+  else
+    forwarding->lost(node);
+}
+
+// -- leading and following
+
+/// To agents and to SERVICE LINKS, when it changed.
+void node::whole::tell_standing(const store::engine_status& now) {
+  auto lead = parts.lead.get();
+  auto leads = lead != nullptr && lead->term == now.term;
+  assay::standing next{leads, now.term, leads ? now.server_id : now.leader_id};
+  if (!leads && next.leader == now.server_id)
+    next.leader = 0; // It leads and has not begun yet.
+  if (next == told)
+    return;
+  told = next;
+  hub->set_standing(standing());
+  caf::anon_send(service, next);
+}
+
+std::vector<ingress_id> node::whole::ingresses() const {
+  std::vector<ingress_id> all;
+  for (const auto& m : tables_of(*engine->current())->head.members)
+    if (!m.ingress.empty())
+      all.push_back({m.name});
+  return all;
+}
+
+void node::whole::watch_leadership() {
+  leadership.emplace(
+    *engine,
+    leadership_hooks{
+      .lead = [this](auto term) { lead(term); },
+      .follow = [this] { follow(); },
+      .look =
+        [this](const store::engine_status& now) {
+          if (!group)
+            return;
+          group->compare_clocks(now);
+          group->step(*tables_of(*engine->current()), now);
+          tell_standing(now);
+        },
+    }
+  );
+}
+
+void node::whole::lead(std::uint64_t term) {
+  if (auto done = issue_own_keys(*engine, secrets, how.name); !done)
+    log::warn("own_keys_not_issued", {{"why", to_text(done.error())}});
+  leading_options options{
+    .term = term,
+    .ledger = parts.ledger,
+    .router = parts.router,
+    .service = service,
+    .ingresses = [this] { return ingresses(); },
+    .errands = errands.get(),
+    .send = [this](
+              const host_id& host, const fabric::coordinator_message& what
+            ) { hub->send(host, what); },
+    .stop_process = stop_process,
+  };
+  parts.lead.set(std::make_shared<leading>(*actors, options));
+  hub->set_standing(standing());
+  // The epoch is new, even where the tables are not.
+  on_view(engine->current());
+}
+
+void node::whole::follow() {
+  parts.lead.set(nullptr);
+  hub->set_standing(standing());
+}
+
+/// Where the pools of others are, or whose ingresses come to ours.
+void node::whole::spawn_service_links() {
+  service = actors->spawn(
+    service_links_behavior,
+    service_links_options{
+      .node = place->node,
+      .name = ingress_name(),
+      .boot = static_cast<std::uint64_t>(wall_now().value),
+      .ingress = parts.router,
+      .send = [this](auto to, const peers::message& what) { return group->tell(to, what); },
+      .stop_process = stop_process,
+    }
+  );
+}
+
+/// The ingress that EVALUATOR and DISPATCHER ask: our own, or one that can be reached.
+std::optional<http::client_address> node::whole::door() const {
+  if (ingress)
+    return http::client_address{reachable(how.ingress.host), ingress->port(), {}};
+  for (const auto& m : tables_of(*engine->current())->head.members)
+    if (!m.ingress.empty() && group && group->is_reached(m.id))
+      if (auto address = http::parse_client_address(m.ingress))
+        return *address;
+  return {};
+}
+
+} // namespace assay::app

@@ -1,0 +1,97 @@
+#pragma once
+// What one assayd is made of, in the order in which its parts end last to first. Included by
+// src/app/node*.cpp alone.
+
+#include "actors/interfaces_peers.hpp"
+#include "src/app/agent_keeper.hpp"
+#include "src/app/errands.hpp"
+#include "src/app/founding.hpp"
+#include "src/app/joining.hpp"
+#include "src/app/leadership.hpp"
+#include "src/app/node.hpp"
+#include "src/app/parts.hpp"
+#include "src/app/standalone.hpp"
+
+#include <caf/actor_system_config.hpp>
+
+#include <atomic>
+#include <mutex>
+
+namespace assay::app {
+
+struct actor_config : caf::actor_system_config {
+  actor_config() {
+    // A thousand messages of one actor must not keep the others waiting, and idle workers must not
+    // poll.
+    set("scheduler.policy", caf::atom("sharing"));
+    set("scheduler.max-throughput", std::size_t{100});
+    set("scheduler.max-threads", std::size_t{2});
+  }
+};
+
+/// The address that local clients use: an ingress on all interfaces is reached on loopback.
+inline std::string reachable(const std::string& host) {
+  return host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host;
+}
+
+struct node::whole {
+  whole(settings s, std::optional<app::place> where) : how{std::move(s)}, place{std::move(where)} {}
+
+  settings how;
+  std::optional<app::place> place; ///< A standalone has none.
+  std::optional<store::data_directory> directory;
+  own_secrets secrets;
+  app::metrics metrics;
+  std::unique_ptr<app::forwarding> forwarding;
+  std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
+  std::unique_ptr<store::ledger_engine> engine;
+  std::unique_ptr<store::blob_store> blobs;
+  std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
+  actor_config config;
+  std::unique_ptr<caf::actor_system> actors;
+  std::unique_ptr<app::errands> errands;
+  std::unique_ptr<http::ingress_server> ingress;
+  std::unique_ptr<fabric::hub> hub;
+  std::optional<join_desk> joins;
+  app::parts parts;
+  service_links_actor service; ///< None in a standalone.
+  std::optional<app::leadership> leadership;
+  assay::standing told; ///< To SERVICE LINKS; the leadership's thread's.
+  std::unique_ptr<http::service_listener> admin;
+  std::unique_ptr<http::service_listener> monitor;
+  std::optional<endpoints> before;
+  std::optional<agent_keeper> keeper;
+
+  // The engine and the HTTP threads run before and after the actors do.
+  std::mutex bound_mutex;
+  bool is_bound = false;
+  std::atomic<bool> is_ready = false;
+
+  result<void, problem> start();
+  result<void, problem> open_ledger();
+  result<void, problem> found(const std::string& disk);
+  store::engine_options engine_options();
+  result<void, problem> start_ingress();
+  ingress_id ingress_name() const { return {place ? how.name : "ingress-1"}; }
+  void spawn_actors();
+  void spawn_service_links();
+  std::optional<http::client_address> door() const;
+  fabric::standing standing() const;
+  void tell_standing(const store::engine_status& now);
+  std::vector<ingress_id> ingresses() const;
+  void fill_parts();
+  void watch_leadership();
+  void lead(std::uint64_t term);
+  void follow();
+  result<void, problem> start_hub();
+  result<void, problem> start_listeners();
+  result<void, problem> start_standalone();
+  void on_view(const store::view_ptr& view);
+  void hear(std::uint64_t node, peers::message said);
+  bool votes(std::uint64_t node) const;
+  void note_reach(std::uint64_t node, peers::lane lane, bool is_up);
+  void stop();
+  void end_actors();
+};
+
+} // namespace assay::app

@@ -1,0 +1,181 @@
+// Members of the cluster and hosts: found, join, look, hand over, leave.
+
+#include "src/cli/commands.hpp"
+
+#include <cstdio>
+#include <iostream>
+
+namespace assay::cli {
+
+namespace {
+
+constexpr std::chrono::seconds start_patience{30};
+constexpr std::chrono::seconds hand_over_patience{15};
+
+int print_token(const context& c, const json::object& answer, const char* whom, const char* next) {
+  if (c.how != format::table) {
+    std::fputs(show_object(answer, c.how, c.where).c_str(), stdout);
+    return 0;
+  }
+  std::printf("%s\n", text_at(answer, "token").c_str());
+  std::fprintf(
+    stderr,
+    "good for one %s until %s UTC; %s\n",
+    whom,
+    cell("expires_at_ms", answer.at("expires_at_ms")).c_str(),
+    next
+  );
+  return 0;
+}
+
+/// Asks until there is an answer other than that it is not there yet, or the time is over.
+template <class Ask>
+auto patiently(const context& c, std::chrono::seconds patience, const char* what, Ask ask) {
+  auto until = std::chrono::steady_clock::now() + patience;
+  progress_line line{c.where};
+  while (true) {
+    auto answer = ask();
+    if (answer || answer.error().kind != problem_kind::unavailable || std::chrono::steady_clock::now() >= until) {
+      line.clear();
+      return answer;
+    }
+    line.show(0, 0, what);
+    pause(std::chrono::milliseconds{200});
+  }
+}
+
+/// After init and join: assayd starts now as what it became.
+int await_member(const context& c, const json::object& became) {
+  auto started = patiently(c, start_patience, "starting", [&c] { return c.server.get("cluster"); });
+  if (!started)
+    return complain(started.error());
+  if (c.how != format::table)
+    std::fputs(show_object(became, c.how, c.where).c_str(), stdout);
+  else
+    std::printf(
+      "%s is member %lld of cluster %s (%s)\n",
+      text_at(became, "name").c_str(),
+      static_cast<long long>(number_at(became, "node")),
+      text_at(became, "cluster_name").c_str(),
+      text_at(became, "cluster").c_str()
+    );
+  return 0;
+}
+
+} // namespace
+
+int cluster_init(const context& c, const std::string& name) {
+  auto answer = c.server.post("cluster/init", {{"name", name}});
+  return answer ? await_member(c, *answer) : complain(answer.error());
+}
+
+int cluster_join(const context& c, const std::string& token) {
+  auto text = token;
+  if (token == "-")
+    std::getline(std::cin, text);
+  auto answer = c.server.post("cluster/join", {{"token", text}});
+  return answer ? await_member(c, *answer) : complain(answer.error());
+}
+
+int cluster_token(const context& c, bool is_ingress) {
+  auto answer = c.server.post("cluster/token", {{"role", is_ingress ? "ingress" : "coordinator"}});
+  if (!answer)
+    return complain(answer.error());
+  return print_token(
+    c, *answer, is_ingress ? "ingress" : "coordinator", "there: assay cluster join - < token"
+  );
+}
+
+int cluster_status(const context& c) {
+  auto answer = c.server.get("cluster");
+  if (!answer)
+    return complain(answer.error());
+  if (c.how != format::table) {
+    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+    return 0;
+  }
+  auto leader = text_at(*answer, "leader");
+  std::printf(
+    "cluster %s: %s, term %lld, seq %lld; %lld of %lld votes reached, %lld needed\n",
+    text_at(*answer, "name").c_str(),
+    leader.empty() ? "nobody leads" : (leader + " leads").c_str(),
+    static_cast<long long>(number_at(*answer, "term")),
+    static_cast<long long>(number_at(*answer, "seq")),
+    static_cast<long long>(number_at(*answer, "reached")),
+    static_cast<long long>(number_at(*answer, "voters")),
+    static_cast<long long>(number_at(*answer, "needed"))
+  );
+  json::array rows;
+  std::string away;
+  for (const auto& item : answer->at("members").as_array()) {
+    auto row = item.as_object();
+    if (auto why = text_at(row, "why"); !why.empty())
+      away += text_at(row, "name") + " is " + text_at(row, "state") + ": " + why + "\n";
+    row.erase("why");
+    rows.emplace_back(std::move(row));
+  }
+  std::fputs((show_items(rows, c.how, c.where) + "\n" + away).c_str(), stdout);
+  for (const auto& problem : answer->at("problems").as_array())
+    std::printf("! %s\n", std::string{problem.as_string()}.c_str());
+  return 0;
+}
+
+int cluster_transfer(const context& c, const std::string& to) {
+  auto answer = c.server.post("cluster/transfer", {{"to", to}});
+  if (!answer)
+    return complain(answer.error());
+  auto from = text_at(*answer, "from");
+  // The new leader may be the one named, or whoever was most level: it is what status says next.
+  auto moved =
+    patiently(c, hand_over_patience, "handing over", [&]() -> result<json::object, problem> {
+      auto now = c.server.get("cluster");
+      if (!now)
+        return now;
+      auto leader = text_at(*now, "leader");
+      auto is_there = to.empty() ? !leader.empty() && leader != from : leader == to;
+      if (is_there)
+        return now;
+      return unexpected{problem{
+        problem_kind::unavailable,
+        "leadership did not move: " + (leader.empty() ? "nobody leads" : leader + " leads"),
+        {},
+        "see assay cluster status, then try again"}};
+    });
+  if (!moved)
+    return complain(moved.error());
+  std::printf("%s leads\n", text_at(*moved, "leader").c_str());
+  return 0;
+}
+
+int cluster_remove(const context& c, const std::string& name, const std::string& reason) {
+  // A leader hands over first and says so; then the next one is asked.
+  auto answer = patiently(c, hand_over_patience, "handing over", [&] {
+    return c.server.post("cluster/remove", {{"name", name}, {"reason", reason}});
+  });
+  if (!answer)
+    return complain(answer.error());
+  if (c.how != format::table)
+    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+  else
+    std::printf("%s is no member any more\n", name.c_str());
+  return 0;
+}
+
+int trust_clock(const context& c, const std::string& reason) {
+  auto answer = c.server.post("clock/trust", {{"reason", reason}});
+  if (!answer)
+    return complain(answer.error());
+  std::printf(
+    "the clock is trusted at %s UTC\n", date_text(number_at(*answer, "trusted_at_ms")).c_str()
+  );
+  return 0;
+}
+
+int host_token(const context& c, const std::string& name) {
+  auto answer = c.server.post("hosts/token", {{"name", name}});
+  if (!answer)
+    return complain(answer.error());
+  return print_token(c, *answer, "host", "on that host: assay host join TOKEN --data DIR");
+}
+
+} // namespace assay::cli

@@ -1,0 +1,137 @@
+// The words `cluster` and `host`: who holds the ledger, and where runtimes run.
+
+#include "src/cli/words.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace assay::cli {
+
+namespace {
+
+/// Registering a host happens on the host: the agent holds the keys.
+int join_host(const std::string& token, const std::vector<std::string>& rest) {
+  auto self = std::filesystem::read_symlink("/proc/self/exe");
+  auto agent = (self.parent_path() / "assay-agent").string();
+  std::vector<std::string> words{agent, "join", token};
+  words.insert(words.end(), rest.begin(), rest.end());
+  std::vector<char*> argv;
+  for (auto& one : words)
+    argv.push_back(one.data());
+  argv.push_back(nullptr);
+  ::execv(agent.c_str(), argv.data());
+  return complain(
+    {problem_kind::unavailable,
+     "the agent's program is not there",
+     agent,
+     "install assay-agent beside assay"}
+  );
+}
+
+void add_cluster_words(CLI::App& app, chosen& o) {
+  auto* cluster = word(app, "cluster", "The coordinators together", "assay cluster status");
+  cluster->require_subcommand(1);
+  auto* clock_word = word(
+    *cluster,
+    "trust-clock",
+    "Accept the time after the clock jumped, so that what is due expires again",
+    "assay cluster trust-clock --reason \"the machine was suspended\""
+  );
+  takes_reason(clock_word, o)->required();
+  does(clock_word, o, [](const context& c, const chosen& o) { return trust_clock(c, o.reason); });
+  auto* init_word = word(
+    *cluster,
+    "init",
+    "Found a cluster on this coordinator (run it there, once); others join it",
+    "assay cluster init --name lab"
+  );
+  init_word->add_option("--name", o.name, "What to call the cluster (assay)");
+  does(init_word, o, [](const context& c, const chosen& o) { return cluster_init(c, o.name); });
+  auto* token_word = word(
+    *cluster,
+    "token",
+    "A token by which one coordinator may join, once, within 15 minutes",
+    "assay cluster token > token"
+  );
+  token_word->add_flag("--ingress", o.is_ingress, "For a separate ingress, which never votes");
+  does(token_word, o, [](const context& c, const chosen& o) {
+    return cluster_token(c, o.is_ingress);
+  });
+  auto* join_word = word(
+    *cluster,
+    "join",
+    "Make this assayd a member (run it there); the token best on standard input",
+    "assay cluster join - < token"
+  );
+  join_word->add_option("token", o.text, "The token, or - to read it from standard input")
+    ->required();
+  does(join_word, o, [](const context& c, const chosen& o) { return cluster_join(c, o.text); });
+  auto* status_word =
+    word(*cluster, "status", "Members, who leads, and what is wrong", "assay cluster status");
+  does(status_word, o, [](const context& c, const chosen&) { return cluster_status(c); });
+  auto* transfer_word = word(
+    *cluster,
+    "transfer",
+    "Hand leadership over, to the most level coordinator or the one named",
+    "assay cluster transfer node-b"
+  );
+  transfer_word->add_option("member", o.name);
+  does(transfer_word, o, [](const context& c, const chosen& o) {
+    return cluster_transfer(c, o.name);
+  });
+  auto* remove_word = word(
+    *cluster,
+    "remove",
+    "Take a member out for good; its disk can join again under a new id",
+    "assay cluster remove node-c --reason \"disk lost\""
+  );
+  remove_word->add_option("member", o.name)->required();
+  takes_reason(remove_word, o);
+  does(remove_word, o, [](const context& c, const chosen& o) {
+    return cluster_remove(c, o.name, o.reason);
+  });
+}
+
+void add_host_words(CLI::App& app, chosen& o) {
+  auto* host = word(app, "host", "Hosts and their agents", "assay host token --name node-17");
+  host->require_subcommand(1);
+  auto* token_word = word(
+    *host,
+    "token",
+    "A token by which one host may join, once, within 15 minutes",
+    "assay host token"
+  );
+  token_word->add_option("--name", o.name, "For which host; the record says so");
+  does(token_word, o, [](const context& c, const chosen& o) { return host_token(c, o.name); });
+  auto* join_word = word(
+    *host,
+    "join",
+    "Register this host (run it there); --data DIR and --host NAME may follow the token",
+    "assay host join - --data /var/lib/assay < token"
+  );
+  join_word->add_option("token", o.text, "The token, or - to read it from standard input")
+    ->required();
+  join_word->allow_extras();
+  join_word->fallthrough(false); // What follows the token is the agent's, and in this order.
+  join_word->callback([&o, join_word] {
+    o.deed = [&o, rest = join_word->remaining()](const context&) {
+      return join_host(o.text, rest);
+    };
+  });
+  auto* show_host =
+    word(*host, "show", "One host: devices, fingerprint, replicas", "assay host show node-17");
+  show_host->add_option("name", o.name)->required();
+  does(show_host, o, [](const context& c, const chosen& o) {
+    return describe(c, "hosts", o.name);
+  });
+}
+
+} // namespace
+
+void add_members(CLI::App& app, chosen& o) {
+  add_cluster_words(app, o);
+  add_host_words(app, o);
+}
+
+} // namespace assay::cli

@@ -1,0 +1,186 @@
+// From the members that the ledger names to the group that runs, and how that looks to a person.
+
+#include "src/app/allow_list.hpp"
+#include "src/app/clocks.hpp"
+#include "src/app/group_health.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace assay::app {
+
+namespace {
+
+using consensus::member_role;
+
+ledger::member named(std::uint64_t id, bool votes = true) {
+  auto n = std::to_string(id);
+  return {
+    .id = id,
+    .name = "c" + n,
+    .address = "10.0.0." + n + ":7104",
+    .voter = votes,
+    .curve_public = fabric::to_text(fabric::new_key_pair().shared),
+    .disk = "disk " + n};
+}
+
+consensus::member runs(std::uint64_t id, member_role role = member_role::voter) {
+  return {id, "10.0.0." + std::to_string(id) + ":7104", role};
+}
+
+group_now seen_by(std::uint64_t self, consensus::configuration members) {
+  return {self, std::move(members), [](std::uint64_t) { return true; }, 0};
+}
+
+template <class Change>
+bool is(const std::optional<consensus::membership_change>& what, std::uint64_t id) {
+  if (!what || !std::holds_alternative<Change>(*what))
+    return false;
+  if constexpr (requires { std::get<Change>(*what).who; })
+    return std::get<Change>(*what).who.id == id;
+  else
+    return std::get<Change>(*what).id == id;
+}
+
+store::engine_status engine(std::uint64_t self, std::uint64_t leader, consensus::configuration m) {
+  store::engine_status out;
+  out.server_id = self;
+  out.leader_id = leader;
+  out.members = std::move(m);
+  return out;
+}
+
+ledger::head_row head(std::vector<ledger::member> members) {
+  ledger::head_row out;
+  out.members = std::move(members);
+  out.last_member = 3;
+  return out;
+}
+
+const consensus::configuration three{runs(1), runs(2), runs(3)};
+
+} // namespace
+
+TEST_CASE("a group that is as the ledger names it needs no change") {
+  CHECK_FALSE(next_change({named(1), named(2), named(3)}, seen_by(1, three)));
+  CHECK_FALSE(
+    next_change({named(1), named(2, false)}, seen_by(1, {runs(1), runs(2, member_role::standby)}))
+  );
+}
+
+TEST_CASE("a newcomer comes in as a spare and then gets its vote") {
+  CHECK(is<consensus::add_spare>(next_change({named(1), named(2)}, seen_by(1, {runs(1)})), 2));
+  auto in = seen_by(1, {runs(1), runs(2, member_role::spare)});
+  CHECK(is<consensus::promote>(next_change({named(1), named(2)}, in), 2));
+}
+
+TEST_CASE("a separate ingress gets the log and never a vote") {
+  CHECK(
+    is<consensus::add_standby>(next_change({named(1), named(2, false)}, seen_by(1, {runs(1)})), 2)
+  );
+}
+
+TEST_CASE("who is gone leaves before anybody comes") {
+  CHECK(is<consensus::remove_member>(
+    next_change({named(1), named(4)}, seen_by(1, {runs(1), runs(3)})), 3
+  ));
+}
+
+TEST_CASE("the leader does not remove itself") {
+  CHECK_FALSE(next_change({named(2)}, seen_by(1, {runs(1), runs(2)})));
+}
+
+TEST_CASE("a vote waits for who cannot be reached, and does not keep others from theirs") {
+  consensus::configuration m{runs(1), runs(2, member_role::spare), runs(3, member_role::spare)};
+  auto all = std::vector{named(1), named(2), named(3)};
+  auto now = seen_by(1, m);
+  now.is_reached = [](std::uint64_t id) { return id == 3; };
+  CHECK(is<consensus::promote>(next_change(all, now), 3));
+  now.is_reached = [](std::uint64_t) { return false; };
+  CHECK_FALSE(next_change(all, now));
+  now.is_reached = [](std::uint64_t) { return true; };
+  now.last_promoted = 2; // It was tried and came to nothing.
+  CHECK(is<consensus::promote>(next_change(all, now), 3));
+  now.last_promoted = 3;
+  CHECK(is<consensus::promote>(next_change(all, now), 2));
+}
+
+TEST_CASE("a group that decides has no problem, even with one member away") {
+  auto h = health_of(
+    head({named(1), named(2), named(3)}), engine(1, 1, three), {{2, {true, {}, 1}}, {3, {}}}
+  );
+  CHECK(h.problem.empty());
+  CHECK(h.leader == "c1");
+  CHECK((h.voters == 3 && h.reached == 2 && h.needed == 2));
+  CHECK(h.members[0].state == "here");
+  CHECK(h.members[0].role == "leader");
+  CHECK(h.members[1].state == "up");
+  CHECK(h.members[2].state == "away");
+}
+
+TEST_CASE("a lost quorum says who is missing, how many are needed and what to do") {
+  auto h = health_of(head({named(1), named(2), named(3)}), engine(1, 0, three), {});
+  CHECK(h.problem.find("the quorum is lost: 1 of 3") != std::string::npos);
+  CHECK(h.problem.find("2 are needed") != std::string::npos);
+  CHECK(h.problem.find("(c2, c3)") != std::string::npos);
+  CHECK(h.problem.find("assayd") != std::string::npos);
+}
+
+TEST_CASE("an election is told apart from a lost quorum") {
+  auto h =
+    health_of(head({named(1), named(2), named(3)}), engine(1, 0, three), {{2, {true, {}, 1}}});
+  CHECK(h.problem.find("election") != std::string::npos);
+  CHECK(h.problem.find("lost") == std::string::npos);
+}
+
+TEST_CASE("who was removed is told so, and who only has not heard yet is not") {
+  auto gone = health_of(head({named(1), named(2)}), engine(3, 0, three), {});
+  CHECK(gone.problem.find("removed") != std::string::npos);
+  auto early = health_of(head({named(1), named(2)}), engine(4, 0, {}), {});
+  CHECK(early.problem.find("removed") == std::string::npos);
+}
+
+TEST_CASE("peers are the other members whose key is not revoked") {
+  ledger::tables t;
+  t.head = head({named(1), named(2), named(3)});
+  ledger::identity_row revoked;
+  revoked.identity.name = "c3";
+  revoked.revoked = true;
+  t.load(revoked);
+  auto peers = peers_of(t, 1);
+  REQUIRE(peers.size() == 1);
+  CHECK(peers[0].node == 2);
+  CHECK(peers[0].address == "10.0.0.2:7104");
+  CHECK(peers[0].disk == "disk 2");
+}
+
+TEST_CASE("separate ingresses speak to coordinators and not to each other") {
+  ledger::tables t;
+  t.head = head({named(1), named(2, false), named(3, false)});
+  CHECK(peers_of(t, 2).size() == 1);
+  CHECK(peers_of(t, 1).size() == 2);
+}
+
+TEST_CASE("a clock is off when it is more than the spread from the median of three") {
+  CHECK(own_clock_error({{2, 5'000}, {3, 5'001}}) == 0);
+  CHECK(own_clock_error({{2, 5'001}, {3, 6'000}}) == -5'001);
+  CHECK(own_clock_error({{2, -3'600'000}, {3, -3'600'010}}) == 3'600'000);
+}
+
+TEST_CASE("one clock that is off makes none of the others off") {
+  CHECK(own_clock_error({{2, 3'600'000}, {3, 20}}) == 0);
+  CHECK(own_clock_error({{2, 3'600'000}, {3, -3'600'000}}) == 0);
+}
+
+TEST_CASE("of two clocks nobody can say which is wrong, and of four the nearer middle counts") {
+  CHECK(own_clock_error({{2, 3'600'000}}) == 0);
+  CHECK(own_clock_error({}) == 0);
+  CHECK(own_clock_error({{2, 10}, {3, 9'000}, {4, 9'000}}) == 0);
+  CHECK(own_clock_error({{2, 6'000}, {3, 9'000}, {4, 9'000}}) == -6'000);
+}
+
+TEST_CASE("who takes over has the clock nearest to the median") {
+  CHECK(best_clock({{2, 3'600'000}, {3, 3'601'000}, {4, 3'602'000}}) == 2);
+  CHECK(best_clock({}) == 0);
+}
+
+} // namespace assay::app
