@@ -12,6 +12,9 @@
 # * Digests are SHA-256, 32 bytes; `Data` named *Id of 16 bytes is a UUID. Texts are UTF-8.
 # * Fields are added at the end, with a default of zero that means "as before". Nothing is renamed to
 #   mean something else, moved or removed. tests/schema decodes the encodings of every earlier version.
+# * A reader keeps the bytes of a record with fields that it does not know, and so its hash. A field or a
+#   kind that apply goes by belongs to a newer schema version (src/ledger/schema.hpp): until the cluster
+#   has agreed on it, every member refuses such a record.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("assay::schema");
@@ -81,6 +84,7 @@ struct Payload {
     jobSubmitted @24 :JobSubmitted;
     jobEnded @25 :JobEnded;
     servingSummary @26 :ServingSummary;
+    clusterVersion @27 :ClusterVersion;
   }
 }
 
@@ -119,6 +123,11 @@ struct Member {
   disk @6 :Text;
   agents @7 :Text;   # HOST:PORT
   ingress @8 :Text;  # HOST:PORT
+}
+
+struct ClusterVersion {
+  # Records of this schema version are taken from now on.
+  version @0 :UInt16;
 }
 
 # -- Declarations -----------------------------------------------------------------------------------
@@ -480,6 +489,7 @@ struct MoveAuthorised {
   id @0 :Text;
   qualifications @1 :List(Text);
   waivers @2 :List(Text);
+  versions @3 :List(UInt64);
 }
 
 struct MoveRouteChanged {
@@ -694,6 +704,7 @@ struct HeadRow {
   appliedTerm @6 :UInt64;
   members @7 :List(Member);
   lastMember @8 :UInt64;
+  schemaVersion @9 :UInt16;
 }
 
 struct CatalogRow {

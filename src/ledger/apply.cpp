@@ -3,6 +3,7 @@
 #include "src/base/check.hpp"
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/ledger/service.hpp"
 
 #include <algorithm>
@@ -28,12 +29,14 @@ private:
   std::map<uuid, record_id_row> taken_;
 };
 
-ruling bad_envelope(const record& r) {
-  if (r.schema_version == 0 || r.schema_version > schema_version)
+ruling bad_envelope(const tables& t, const record& r) {
+  if (auto why = not_agreed(agreed_schema(t.head), r.schema_version))
+    return why;
+  if (r.schema_version < schema_needed(r.payload))
     return refuse(
-      "newer_schema",
-      "the record has schema version " + std::to_string(r.schema_version)
-        + "; this version of Assay knows 1 to " + std::to_string(schema_version)
+      "bad_envelope",
+      "a record of kind " + std::string{kind_name(r.payload)} + " has at least schema version "
+        + std::to_string(schema_needed(r.payload)) + ", not " + std::to_string(r.schema_version)
     );
   if (r.record_id == uuid{})
     return refuse("bad_envelope", "the record has no id; give it a UUIDv7 and repeat it on retry");
@@ -62,7 +65,7 @@ ruling bad_envelope(const record& r) {
 }
 
 ruling rule(change_set& c, const record& r) {
-  if (auto why = bad_envelope(r))
+  if (auto why = bad_envelope(c.tables, r))
     return why;
   bool creates = std::holds_alternative<cluster_created>(r.payload);
   if (!creates && !c.tables.head.cluster)
@@ -97,7 +100,10 @@ private:
       return take_state(*s);
     if (e.is_record)
       note(e.hash, 0);
-    return refusal{"malformed", "the bytes are not one canonical record or state entry"};
+    return refusal{
+      "malformed",
+      "the bytes are no record and no state entry that every coordinator can read; nothing was "
+      "applied"};
   }
 
   verdict take_record(const entry& e, const record& r) {

@@ -6,6 +6,7 @@
 // tail that was cut off shows. Frames as bytes: src/wire/export_codec.hpp. Raft indexes are there
 // to tell where a batch was kept; nobody signs them, and only their order is checked.
 
+#include "src/base/result.hpp"
 #include "src/ledger/apply.hpp"
 
 #include <cstdint>
@@ -56,9 +57,9 @@ struct finding {
   friend bool operator==(const finding&, const finding&) = default;
 };
 
-/// Decodes the bytes of one record, strictly: nothing when they are not canonical. Handed in,
-/// because this folder knows no encoding (wire::decode_record is one).
-using record_reader = std::optional<record> (*)(std::string_view canonical);
+/// Decodes the bytes of one record, strictly, or says why they are none. Handed in, because this
+/// folder knows no encoding (wire::read_record is one).
+using record_reader = result<record, std::string> (*)(std::string_view canonical);
 
 /// Feed frames in order; stop at the first finding.
 class auditor {

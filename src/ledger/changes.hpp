@@ -53,6 +53,7 @@ struct change_set {
 // apply_cluster.cpp
 ruling change(change_set& c, const cluster_created& p);
 ruling change(change_set& c, const membership& p);
+ruling change(change_set& c, const cluster_version& p);
 ruling change(change_set& c, const key_issued& p);
 ruling change(change_set& c, const key_revoked& p);
 ruling change(change_set& c, const identity_added& p);

@@ -57,6 +57,9 @@ struct teller {
       names += (names.empty() ? "" : ", ") + m.name;
     return {names, "keep the ledger"};
   }
+  told operator()(const cluster_version& p) const {
+    return {"schema " + std::to_string(p.version), "agreed on by all members"};
+  }
   told operator()(const declared& p) const {
     return {catalog::name_of(p.what), std::string{catalog::kind_of(p.what)} + " declared"};
   }

@@ -51,6 +51,12 @@ std::optional<Enum> parse_in(const std::array<const char*, N>& names, std::strin
   return static_cast<Enum>(at - names.begin());
 }
 
+/// How many kinds each schema version knows. A version that adds kinds appends its number here, and
+/// the one before it gets the number that it had.
+constexpr std::array kinds_known{std::variant_size_v<payload>};
+static_assert(kinds_known.size() == schema_version);
+static_assert(kinds_known.back() == std::variant_size_v<payload>);
+
 /// Collects subjects; the set keeps each once, sorted.
 struct subject_list {
   std::set<subject> found;
@@ -72,6 +78,7 @@ struct subject_finder {
     for (const auto& m : p.members)
       to.add("member", m.name);
   }
+  void operator()(const cluster_version&) { to.add("cluster", "schema"); }
   void operator()(const declared& p) {
     to.add(catalog::kind_of(p.what), catalog::name_of(p.what));
     if (auto* i = std::get_if<catalog::implementation>(&p.what)) {
@@ -165,6 +172,16 @@ std::string_view kind_name(const payload& p) {
   return alternatives<payload>[p.index()];
 }
 
+std::uint16_t schema_needed(const payload& p) {
+  std::uint16_t version = 1;
+  for (auto known : kinds_known) {
+    if (p.index() < known)
+      break;
+    ++version;
+  }
+  return version;
+}
+
 std::string_view kind_name(const state_entry& s) {
   return alternatives<state_entry>[s.index()];
 }
@@ -176,6 +193,7 @@ record make_record(payload p, author who, reason why, trust believed) {
 record make_record(uuid id, payload p, author who, reason why, trust believed) {
   record r;
   r.record_id = id;
+  r.schema_version = schema_needed(p);
   r.subjects = subjects_of(p);
   r.author = std::move(who);
   r.reason_code = std::move(why.code);

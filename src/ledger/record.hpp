@@ -264,6 +264,7 @@ struct waiver {
   friend bool operator==(const waiver&, const waiver&) = default;
 };
 
+/// Before its hour: it ends now. After it: somebody has looked at what it let through.
 struct waiver_ended {
   std::string id;
 
@@ -335,6 +336,7 @@ struct move_authorised {
   move_id id;
   std::vector<qualification_id> qualifications;
   std::vector<std::string> waivers;
+  std::vector<std::uint64_t> versions; ///< Of each qualification as it was judged; empty: any.
 
   friend bool operator==(const move_authorised&, const move_authorised&) = default;
 };
@@ -520,6 +522,14 @@ struct membership {
   friend bool operator==(const membership&, const membership&) = default;
 };
 
+/// From now on records of this schema version are taken. Proposed by the leader once every member's
+/// program knows it (src/ledger/schema.hpp); it never goes down.
+struct cluster_version {
+  std::uint16_t version = 0;
+
+  friend bool operator==(const cluster_version&, const cluster_version&) = default;
+};
+
 // -- the record -------------------------------------------------------------------------------
 
 using payload = std::variant<
@@ -549,14 +559,19 @@ using payload = std::variant<
   token_issued,
   job_submitted,
   job_ended,
-  serving_summary>;
+  serving_summary,
+  cluster_version>;
 
+/// The newest schema that this program knows.
 inline constexpr std::uint16_t schema_version = 1;
+
+/// The first schema version that knows the payload's kind.
+std::uint16_t schema_needed(const payload& p);
 
 struct record {
   uuid record_id; ///< Made by the asker before the first try, repeated on each retry.
-  std::uint16_t schema_version = ledger::schema_version;
-  std::vector<subject> subjects; ///< At least those of `subjects_of(payload)`.
+  std::uint16_t schema_version = 1; ///< What a reader has to know; at least `schema_needed`.
+  std::vector<subject> subjects;    ///< At least those of `subjects_of(payload)`.
   std::vector<parent> parents;
   ledger::author author;
   std::string correlation_id;

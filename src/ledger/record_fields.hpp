@@ -36,6 +36,7 @@ inline constexpr std::string_view alternatives<payload>[] = {
   "job_submitted",
   "job_ended",
   "serving_summary",
+  "cluster_version",
 };
 static_assert(std::size(alternatives<payload>) == std::variant_size_v<payload>);
 
@@ -246,6 +247,7 @@ void fields(auto&& v, either<move_authorised> auto& x) {
   v("id", x.id);
   v("qualifications", x.qualifications);
   v("waivers", x.waivers);
+  v("versions", x.versions);
 }
 
 void fields(auto&& v, either<move_route_changed> auto& x) {
@@ -370,6 +372,10 @@ void fields(auto&& v, either<member> auto& x) {
 
 void fields(auto&& v, either<membership> auto& x) {
   v("members", x.members);
+}
+
+void fields(auto&& v, either<cluster_version> auto& x) {
+  v("version", x.version);
 }
 
 // -- state entries ------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include "src/base/check.hpp"
 #include "src/base/overloaded.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/store/ledger_audit.hpp"
 #include "src/wire/record_codec.hpp"
 #include "src/wire/row_codec.hpp"
@@ -37,6 +38,14 @@ public:
 private:
   const row_lookup& rows_;
 };
+
+problem refused(std::string why) {
+  return {
+    problem_kind::refused,
+    std::move(why) + "; nothing was applied",
+    "the proposal",
+    "see that every coordinator runs one version of Assay, then ask again"};
+}
 
 ledger::entry entry_of(const std::string& proposal) {
   auto entry = wire::decode_proposal(proposal);
@@ -79,8 +88,31 @@ std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published) {
   return std::static_pointer_cast<const ledger::tables>(published->tables);
 }
 
-ledger_machine::ledger_machine(const ledger::signing_key::seed& seed, std::string member_name)
-  : key_{seed}, member_name_{std::move(member_name)} {}
+ledger_machine::ledger_machine(
+  const ledger::signing_key::seed& seed, std::string member_name, std::uint16_t knows
+)
+  : key_{seed}, member_name_{std::move(member_name)}, knows_{knows} {}
+
+std::optional<problem> ledger_machine::refuse(std::string_view proposal) const {
+  auto head = wire::head_of_proposal(proposal);
+  if (!head)
+    return refused("malformed: " + head.error().text);
+  if (head->schema_version == 0)
+    return {};
+  if (auto why = ledger::not_agreed(agreed_, head->schema_version))
+    return refused(why->code + ": " + why->text);
+  if (head->raises_to > knows_)
+    return refused(
+      "newer_schema: this program knows schema versions 1 to " + std::to_string(knows_)
+      + " and cannot agree on " + std::to_string(head->raises_to)
+    );
+  if (!head->is_known_kind)
+    return refused(
+      "malformed: the record is of a kind that no program of schema version "
+      + std::to_string(head->schema_version) + " knows"
+    );
+  return {};
+}
 
 std::string
 ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) {
@@ -166,11 +198,38 @@ result<void, problem> ledger_machine::load(std::string_view key, std::string_vie
       "ledger/",
       "restore the data directory from a backup; nothing was changed"}};
   tables_.load(*row);
-  if (tables_.head.cluster) {
-    std::lock_guard hold{mutex_};
-    cluster_ = tables_.head.cluster;
-  }
+  auto old = std::holds_alternative<ledger::head_row>(*row) ? take_over_head() : std::string{};
+  if (!old.empty())
+    return unexpected{problem{
+      problem_kind::refused, std::move(old), "ledger/", "nothing was changed on this disk"}};
   return {};
+}
+
+/// For those who ask from the log writer's thread. Says why this program must not go on, if it must
+/// not.
+std::string ledger_machine::take_over_head() {
+  const auto& head = tables_.head;
+  agreed_ = ledger::agreed_schema(head);
+  std::lock_guard hold{mutex_};
+  cluster_ = head.cluster;
+  return ledger::too_old(head, knows_);
+}
+
+/// Why this program cannot go on behind the batch: the cluster agrees on a schema that it does not
+/// know. Tried on a copy, because a record that says so may yet be refused.
+std::string ledger_machine::outgrown(
+  const ledger::batch& sealed, std::uint64_t index, const row_lookup& known
+) const {
+  auto raises = [&](const ledger::entry& e) {
+    auto* r = std::get_if<ledger::record>(&e.what);
+    auto* to = r ? std::get_if<ledger::cluster_version>(&r->payload) : nullptr;
+    return to && to->version > knows_;
+  };
+  if (std::ranges::none_of(sealed.entries, raises))
+    return {};
+  auto trial = tables_;
+  ledger::apply(trial, sealed, index, stored_ids{known});
+  return ledger::too_old(trial.head, knows_);
 }
 
 applied ledger_machine::apply(
@@ -185,11 +244,10 @@ applied ledger_machine::apply(
       return {.forged = std::move(why)};
     batch = *std::move(read);
   }
+  if (auto old = outgrown(*batch, index, known); !old.empty())
+    return {.too_new = std::move(old)};
   auto outcome = ledger::apply(tables_, *batch, index, stored_ids{known});
-  if (tables_.head.cluster) {
-    std::lock_guard hold{mutex_};
-    cluster_ = tables_.head.cluster;
-  }
+  (void)take_over_head();
   applied out;
   for (const auto& said : outcome.verdicts)
     out.answers.push_back(answer_of(said));
@@ -208,7 +266,7 @@ void ledger_machine::clear() {
 }
 
 std::unique_ptr<state_audit> ledger_machine::begin_audit() const {
-  return std::make_unique<ledger_audit>();
+  return std::make_unique<ledger_audit>(knows_);
 }
 
 standing ledger_machine::stands() const {

@@ -109,6 +109,8 @@ void log_writer::drop_refused(std::vector<waiting_proposal>& proposals) {
   auto all = refusal_for_all(bytes);
   std::erase_if(proposals, [&](waiting_proposal& one) {
     auto refused = all ? all : untimely(one.what.is_time_driven, clock_);
+    if (!refused)
+      refused = machine_.refuse(one.what.bytes);
     if (refused)
       shared_.answer_one(one.done, unexpected{*refused});
     return refused.has_value();

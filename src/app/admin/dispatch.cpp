@@ -167,6 +167,15 @@ pass_on(app::parts& parts, const http::service_request& request, const ledger::a
   return parts.forwarding->ask(now.leader_id, request, author);
 }
 
+/// Who asked while the lead was being lost is told by the ledger that nobody leads; why that is so,
+/// and what to do, the group knows.
+problem explained(const app::parts& parts, problem why) {
+  auto is_lost = parts.group && parts.engine->status().leader_id == 0;
+  if (is_lost && why.kind == problem_kind::unavailable)
+    why.next = no_leader_here(parts).what;
+  return why;
+}
+
 http::service_response respond(
   app::parts& parts,
   const http::service_request& request,
@@ -188,7 +197,7 @@ http::service_response respond(
     return error_response(*unknown);
   auto got = r.handler(c);
   if (!got)
-    return error_response(got.error());
+    return error_response(explained(parts, got.error()));
   if (!got->text_type.empty())
     return {got->status, got->text_type, std::move(got->text), std::move(got->next_piece)};
   return {200, "application/json", json::serialize(got->document)};

@@ -16,9 +16,9 @@ const model_id route{"m"};
 constexpr std::int64_t minute = 60'000;
 
 /// Answers from a world, and counts what it was asked.
-class told : public chronicle {
+class kept_life : public chronicle {
 public:
-  explicit told(const world& w) : world_{w} {}
+  explicit kept_life(const world& w) : world_{w} {}
 
   const tables& now() const override { return world_.t; }
   result<kept_record, problem> record_at(std::uint64_t seq) const override {
@@ -91,7 +91,7 @@ std::string joined(const std::vector<std::string>& lines) {
 TEST_CASE("each instant has the vectors of the last change before it, and the record that made it"
 ) {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto first = ask(c, minutes(1));
   CHECK(first.generation == 1);
   CHECK(first.carried == all_to(impl_a));
@@ -110,7 +110,7 @@ TEST_CASE("each instant has the vectors of the last change before it, and the re
 
 TEST_CASE("before its first change a route carried nothing, and a route that never was is named") {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto early = who_served(c, route, {minutes(1).value - 1});
   REQUIRE_FALSE(early);
   CHECK(early.error().kind == problem_kind::not_found);
@@ -122,7 +122,7 @@ TEST_CASE("before its first change a route carried nothing, and a route that nev
 
 TEST_CASE("the answer names who asked, who authorised, and the proposal's record") {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto s = ask(c, minutes(1));
   CHECK(s.proposed.author.who == "tester");
   CHECK(s.proposed.record == w.t.moves->at({"to-a"}).record);
@@ -133,7 +133,7 @@ TEST_CASE("the answer names who asked, who authorised, and the proposal's record
 
 TEST_CASE("a carrier stands on the qualification, policy, suite, bytes and runs that let it") {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto s = ask(c, minutes(1));
   REQUIRE(s.carriers.size() == 1);
   REQUIRE(s.carriers[0].qualifications.size() == 1);
@@ -155,7 +155,7 @@ TEST_CASE("what happened to a qualification later does not change who served bef
   auto w = two_moves();
   w.now = minutes(4);
   w.must(qualification_changed{{"qb"}, qualification::event::drift, {}, "another stack"});
-  told c{w};
+  kept_life c{w};
   auto before = ask(c, minutes(3));
   CHECK(before.carriers[0].qualifications[0].state == qualification::state::qualified);
   CHECK(before.carriers[0].qualifications[0].holds);
@@ -173,7 +173,7 @@ TEST_CASE("a newer qualification that holds is named beside the one that authori
   w.now = minutes(4);
   qualify(w, {"qb2"}, impl_b);
   w.must(qualification_changed{{"qb"}, qualification::event::supersede, {{"qb2"}}, ""});
-  told c{w};
+  kept_life c{w};
   auto qs = ask(c, minutes(4)).carriers[0].qualifications;
   REQUIRE(qs.size() == 2);
   CHECK(qs[0].authorised);
@@ -186,7 +186,7 @@ TEST_CASE("a newer qualification that holds is named beside the one that authori
 TEST_CASE("a qualification that ran out is over at that millisecond, record or none") {
   auto w = two_moves();
   auto until = w.t.qualifications->at({"qb"}).expires_at;
-  told c{w};
+  kept_life c{w};
   CHECK(ask(c, {until.value - 1}).carriers[0].qualifications[0].holds);
   CHECK_FALSE(ask(c, until).carriers[0].qualifications[0].holds);
 }
@@ -202,7 +202,7 @@ TEST_CASE("a waiver that let something carry is named with its gates, reason and
   w.must(move_route_changed{p.id, moves::event::step, 0, 1, p.after, observation::none, ""});
   w.now = minutes(2);
   w.must(waiver_ended{"w1"});
-  told c{w};
+  kept_life c{w};
   auto then = ask(c, minutes(1)).carriers[0].waivers;
   REQUIRE(then.size() == 1);
   CHECK(then[0].authorised);
@@ -215,7 +215,7 @@ TEST_CASE("a waiver that let something carry is named with its gates, reason and
 
 TEST_CASE("the newest move is undone by itself; an older one after those that came later") {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto newest = ask(c, minutes(2)).undo;
   CHECK(newest.command == "assay reverse to-b");
   CHECK(newest.plan.target == all_to(impl_a));
@@ -237,7 +237,7 @@ TEST_CASE("a move that was declared irreversible has no way back, and says why")
   w.must(move_authorised{p.id, {{"qa"}}, {}});
   w.must(move_acked{p.id, moves::event::stage, {}});
   w.must(move_route_changed{p.id, moves::event::step, 0, 1, p.after, observation::none, ""});
-  told c{w};
+  kept_life c{w};
   auto undo = ask(c, w.now).undo;
   CHECK(undo.command.empty());
   CHECK(undo.why.find("the old bytes are gone") != std::string::npos);
@@ -258,7 +258,7 @@ TEST_CASE("what was sent in the hour of the instant is told, and of no other hou
     .decisions = some_digest("ring")};
   w.now = minutes(61);
   REQUIRE(std::holds_alternative<receipt>(w.say(record_of(s))));
-  told c{w};
+  kept_life c{w};
   auto found = ask(c, minutes(2)).service;
   REQUIRE(found.size() == 1);
   CHECK(found[0].counts == s);
@@ -268,7 +268,7 @@ TEST_CASE("what was sent in the hour of the instant is told, and of no other hou
 
 TEST_CASE("a ledger from before the indexes gives the same answers, by a longer way") {
   auto w = two_moves();
-  told c{w}, old{w};
+  kept_life c{w}, old{w};
   old.is_old = true;
   for (std::int64_t at = 1; at < 4; ++at)
     CHECK(ask(old, minutes(at)) == ask(c, minutes(at)));
@@ -278,7 +278,7 @@ TEST_CASE("a ledger from before the indexes gives the same answers, by a longer 
 TEST_CASE("how much is read does not grow with what lies between") {
   auto w = two_moves();
   auto cost = [&] {
-    told c{w};
+    kept_life c{w};
     ask(c, minutes(2));
     return c.records_read;
   };
@@ -288,14 +288,14 @@ TEST_CASE("how much is read does not grow with what lies between") {
     w.must(move_changed{{"idle-" + std::to_string(i)}, moves::event::deny, {}, "no"});
   }
   CHECK(cost() == before);
-  told c{w};
+  kept_life c{w};
   ask(c, minutes(2));
   CHECK(c.stamps_read <= 12);
 }
 
 TEST_CASE("a route's history has its changes and nothing else, newest first") {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto all = route_history(c, route, 10);
   REQUIRE(all);
   REQUIRE(all->size() == 2);
@@ -307,7 +307,7 @@ TEST_CASE("a route's history has its changes and nothing else, newest first") {
 
 TEST_CASE("the lines hold what an auditor asks for, one thing a line") {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto s = ask(c, minutes(2));
   auto lines = lines_of(s);
   auto text = joined(lines);
@@ -328,7 +328,7 @@ TEST_CASE("the lines hold what an auditor asks for, one thing a line") {
 
 TEST_CASE("programs get the same as fields with names") {
   auto w = two_moves();
-  told c{w};
+  kept_life c{w};
   auto fields = describe(ask(c, minutes(2)));
   auto value = [&](std::string_view name) {
     auto at = std::ranges::find(fields, name, &described_field::name);

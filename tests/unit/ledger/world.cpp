@@ -68,7 +68,10 @@ verdict world::say(payload p, trust believed) {
 }
 
 verdict world::say(const record& r) {
-  return send({.entries = {entry_of(r)}});
+  auto answer = send({.entries = {entry_of(r)}});
+  if (auto* taken = std::get_if<receipt>(&answer); taken && !taken->repeated)
+    story.push_back({now, r});
+  return answer;
 }
 
 verdict world::say(const state_entry& s) {

@@ -4,9 +4,11 @@
 
 #include "src/ledger/chronicle.hpp"
 #include "src/ledger/status.hpp"
+#include "tests/support/forged_export.hpp"
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace assay::ledger::test {
 
@@ -41,6 +43,7 @@ public:
   wall_ms now = dawn;
   std::uint64_t index = 0;
   batch_outcome last;
+  std::vector<told> story; ///< Every record that `say` had taken, as it was said.
   std::vector<kept_record> kept; ///< Every record that was taken, by its number.
   std::map<digest, std::vector<std::uint64_t>> subjects;
 

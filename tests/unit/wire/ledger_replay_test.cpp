@@ -119,6 +119,19 @@ TEST_CASE("replaying the log gives equal tables, and so does reloading the rows"
   }));
 }
 
+TEST_CASE("no record, id or batch of any life is ever changed or taken away (I18)") {
+  CHECK(rc::check("history", [] {
+    auto script = *scripts();
+    auto longer = random_life(script); // `write` looks at each change.
+    if (!script.empty())
+      script.pop_back();
+    auto shorter = random_life(script);
+    for (const auto& [key, bytes] : shorter.rows)
+      if (!is_in_memory(key.first))
+        RC_ASSERT(longer.rows.at(key) == bytes);
+  }));
+}
+
 TEST_CASE("an export of any life holds, and adds up to the same chain") {
   CHECK(rc::check("export", [] {
     auto s = random_life(*scripts());

@@ -5,6 +5,8 @@
 #include "src/wire/row_codec.hpp"
 #include "tests/unit/ledger/world.hpp"
 
+#include <catch2/catch_test_macros.hpp>
+
 #include <map>
 #include <memory>
 #include <string>
@@ -16,8 +18,20 @@ namespace assay::ledger::test {
 /// The state environment: rows by table and key.
 using disk = std::map<std::pair<table, std::string>, std::string>;
 
+/// I18: what is not held in memory is history, and only grows.
+inline void expect_added(const disk& to, const row_change& change) {
+  if (is_in_memory(change.table))
+    return;
+  REQUIRE(change.row);
+  auto before = to.find({change.table, change.key});
+  // A record may name a subject that it is about anyway.
+  if (before != to.end())
+    REQUIRE(before->second == wire::encode_row(*change.row));
+}
+
 inline void write(disk& to, const batch_outcome& outcome) {
   for (const auto& change : outcome.rows) {
+    expect_added(to, change);
     std::pair key{change.table, change.key};
     if (change.row)
       to.insert_or_assign(key, wire::encode_row(*change.row));
