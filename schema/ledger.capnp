@@ -12,6 +12,9 @@
 # * Digests are SHA-256, 32 bytes; `Data` named *Id of 16 bytes is a UUID. Texts are UTF-8.
 # * Fields are added at the end, with a default of zero that means "as before". Nothing is renamed to
 #   mean something else, moved or removed. tests/schema decodes the encodings of every earlier version.
+# * A reader keeps the bytes of a record with fields that it does not know, and so its hash. A field or a
+#   kind that apply goes by belongs to a newer schema version (src/ledger/schema.hpp): until the cluster
+#   has agreed on it, every member refuses such a record.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("assay::schema");
@@ -80,6 +83,8 @@ struct Payload {
     tokenIssued @23 :TokenIssued;
     jobSubmitted @24 :JobSubmitted;
     jobEnded @25 :JobEnded;
+    servingSummary @26 :ServingSummary;
+    clusterVersion @27 :ClusterVersion;
   }
 }
 
@@ -118,6 +123,11 @@ struct Member {
   disk @6 :Text;
   agents @7 :Text;   # HOST:PORT
   ingress @8 :Text;  # HOST:PORT
+}
+
+struct ClusterVersion {
+  # Records of this schema version are taken from now on.
+  version @0 :UInt16;
 }
 
 # -- Declarations -----------------------------------------------------------------------------------
@@ -479,6 +489,7 @@ struct MoveAuthorised {
   id @0 :Text;
   qualifications @1 :List(Text);
   waivers @2 :List(Text);
+  versions @3 :List(UInt64);
 }
 
 struct MoveRouteChanged {
@@ -569,6 +580,29 @@ struct JobEnded {
   succeeded @2 :UInt64;
   failed @3 :UInt64;
   detail @4 :Text;
+}
+
+struct ServingSummary {
+  # What one ingress, since it was started, sent to one implementation of a route in one hour.
+  # `decisions` is a digest over every decision, in the order in which they ended.
+  ingress @0 :Text;
+  boot @1 :UInt64;
+  hourMs @2 :Int64;
+  route @3 :Text;
+  implementation @4 :Text;
+  interactive @5 :UInt64;
+  batch @6 :UInt64;
+  served @7 :UInt64;
+  refused @8 :UInt64;
+  failed @9 :UInt64;
+  clientGone @10 :UInt64;
+  inputTokens @11 :UInt64;
+  outputTokens @12 :UInt64;
+  firstGeneration @13 :UInt64;
+  lastGeneration @14 :UInt64;
+  firstEndedMs @15 :Int64;
+  lastEndedMs @16 :Int64;
+  decisions @17 :Data;
 }
 
 # -- State entries ----------------------------------------------------------------------------------
@@ -670,6 +704,7 @@ struct HeadRow {
   appliedTerm @6 :UInt64;
   members @7 :List(Member);
   lastMember @8 :UInt64;
+  schemaVersion @9 :UInt16;
 }
 
 struct CatalogRow {

@@ -21,6 +21,10 @@ std::uint64_t best_voter(clock_offsets all, const consensus::configuration& memb
   return best_clock(all);
 }
 
+std::string text_of(const problem& why) {
+  return why.what.empty() ? std::string{} : to_text(why);
+}
+
 } // namespace
 
 result<void, problem> group::start(store::ledger_engine& engine) {
@@ -31,8 +35,7 @@ result<void, problem> group::start(store::ledger_engine& engine) {
   peers::link_events events{
     .message = [this](auto node, peers::message said) { hear(node, std::move(said)); },
     .up = [this](auto node, auto lane) { note(node, lane, true, {}); },
-    .down =
-      [this](auto node, auto lane, const problem& why) { note(node, lane, false, to_text(why)); },
+    .down = [this](auto node, auto lane, const problem& why) { note(node, lane, false, why); },
     .greeted =
       [this](const peers::hello& said) {
         std::lock_guard hold{mutex_};
@@ -182,7 +185,7 @@ void group::hear(std::uint64_t node, peers::message said) {
       [&](consensus::message& m) { engine_->receive(std::move(m)); },
       [&](consensus::state_request& m) { engine_->receive(std::move(m)); },
       [&](consensus::state_page& m) { engine_->receive(std::move(m)); },
-      [&](const peers::clock_told& m) {
+      [&](peers::clock_told& m) { // Not const: the last one would take it.
         std::lock_guard hold_seen{mutex_};
         seen_[node].clock_offset_ms = m.at.value - wall_now().value;
         seen_[node].clock_told = std::chrono::steady_clock::now();
@@ -196,14 +199,17 @@ void group::hear(std::uint64_t node, peers::message said) {
   );
 }
 
-void group::note(std::uint64_t node, peers::lane lane, bool is_up, const std::string& why) {
+void group::note(std::uint64_t node, peers::lane lane, bool is_up, const problem& why) {
   if (lane == peers::lane::consensus) {
     std::lock_guard hold{mutex_};
     auto& one = seen_[node];
     if (one.is_up != is_up)
-      log::info(is_up ? "peer_up" : "peer_down", {{"node", std::to_string(node)}, {"why", why}});
+      log::info(
+        is_up ? "peer_up" : "peer_down", {{"node", std::to_string(node)}, {"why", text_of(why)}}
+      );
     one.is_up = is_up;
-    one.why = why;
+    one.is_closed_to_us = !is_up && why.kind == problem_kind::forbidden;
+    one.why = text_of(why);
   }
   if (options_.reach)
     options_.reach(node, lane, is_up);

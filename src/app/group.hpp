@@ -34,6 +34,7 @@ struct group_options {
 /// One member as it is seen from here.
 struct member_seen {
   bool is_up = false;               ///< Consensus reaches it.
+  bool is_closed_to_us = false;     ///< It is there and does not let us in.
   std::string why;                  ///< Why not, or what of it was refused last.
   std::uint32_t schema_version = 0; ///< As it said last; 0: it said nothing yet.
   std::int64_t clock_offset_ms = 0; ///< Its clock less ours.
@@ -74,7 +75,7 @@ public:
 private:
   void hear(std::uint64_t node, peers::message said);
   clock_offsets offsets() const;
-  void note(std::uint64_t node, peers::lane lane, bool is_up, const std::string& why);
+  void note(std::uint64_t node, peers::lane lane, bool is_up, const problem& why);
 
   const group_options options_;
   std::shared_mutex engine_mutex_;

@@ -53,6 +53,26 @@ constexpr auto removed =
   "this assayd was removed from the cluster and takes no part any more; stop it, or give it an "
   "empty data directory and join anew";
 
+constexpr auto shut_out =
+  "the other coordinators are there and do not let this one in: it was removed, or its key was "
+  "revoked. If so, stop it, or give it an empty data directory and join anew";
+
+/// Who was removed while it was away has no record that says so.
+bool is_shut_out(
+  const store::engine_status& now, const std::map<std::uint64_t, member_seen>& seen
+) {
+  std::size_t others = 0;
+  for (const auto& m : now.members) {
+    if (m.id == now.server_id || m.role != member_role::voter)
+      continue;
+    auto found = seen.find(m.id);
+    if (found == seen.end() || !found->second.is_closed_to_us)
+      return false;
+    ++others;
+  }
+  return others > 0 && now.leader_id == 0;
+}
+
 bool is_removed(const ledger::head_row& head, std::uint64_t self) {
   return self <= head.last_member
          && std::ranges::find(head.members, self, &ledger::member::id) == head.members.end();
@@ -110,7 +130,9 @@ group_health health_of(
   out.needed = out.voters / 2 + 1;
   if (now.leader_id != 0)
     out.leader = name_of(named, now.leader_id);
-  out.problem = is_removed(head, now.server_id) ? removed : problem_of(out, r, now);
+  out.problem = is_removed(head, now.server_id) ? removed
+                : is_shut_out(now, seen)        ? shut_out
+                                                : problem_of(out, r, now);
   return out;
 }
 

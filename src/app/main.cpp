@@ -1,8 +1,8 @@
 // The program `assayd`: reads how it is to run, runs, and ends when asked.
 //
 // The only translation unit of assayd that includes CLI11. Exit codes: 0 ended when asked, 1 could
-// not start, 2 usage, 4 ended by itself after an error that must not be survived (the log's last
-// line says which).
+// not start, 2 usage, 4 ended by itself after an error that must not be survived, 74 the same after
+// a failed commit (the log's last line says which).
 
 #include "src/app/node.hpp"
 #include "src/app/waiting_room.hpp"

@@ -95,6 +95,11 @@ std::string metrics::text(const gauges& now) {
   set("assay_ledger_waiting", "Proposals not answered yet", now.ledger.waiting);
   set("assay_ledger_disk_full", "1: proposals are refused", now.ledger.is_disk_full);
   set("assay_ledger_clock_trusted", "0: the clock jumped", now.ledger.is_clock_trusted);
+  set("assay_ledger_term", "Raft's", now.ledger.term);
+  set("assay_ledger_leads", "1: this coordinator leads", now.ledger.is_leader);
+  set("assay_ledger_has_leader", "0: nobody is known to lead", now.ledger.leader_id != 0);
+  set("assay_members_away", "Members that cannot be reached from here", now.members_away);
+  set("assay_stale_seconds", "Since the first lease ran out; 0: all hold", now.stale_seconds);
   set("assay_endpoints", "Endpoints of replicas known here", now.endpoints);
   set("assay_in_flight", "Requests at replicas now", now.in_flight);
   return prometheus::TextSerializer{}.Serialize(parts_->registry.Collect());

@@ -21,6 +21,8 @@ struct gauges {
   store::engine_status ledger;
   std::uint64_t endpoints = 0;
   std::uint64_t in_flight = 0;
+  std::uint64_t stale_seconds = 0; ///< Of the lease that ran out first.
+  std::uint64_t members_away = 0;
 };
 
 class metrics {

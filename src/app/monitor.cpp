@@ -1,8 +1,12 @@
 #include "src/app/monitor.hpp"
 
+#include <algorithm>
+
 namespace assay::app {
 
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr auto plain = "text/plain; charset=utf-8";
 
@@ -10,11 +14,17 @@ std::string why_not_ready(const parts& p, bool is_ready) {
   if (!is_ready)
     return "starting or stopping";
   auto ledger = p.engine->status();
-  if (!ledger.is_leader)
+  if (ledger.leader_id == 0 && p.settings.is_coordinator)
     return "the ledger has no leader";
   if (ledger.is_disk_full)
     return "the ledger's disk is full";
   return {};
+}
+
+std::uint64_t stale_seconds(const parts& p, const pool::endpoint_key& key) {
+  auto counters = p.counters->find(key);
+  auto stale = counters ? counters->stale_for(std::chrono::steady_clock::now()) : 0ns;
+  return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(stale).count());
 }
 
 } // namespace
@@ -31,11 +41,17 @@ serve_monitor(const parts& p, bool is_ready, const http::service_request& reques
                        : http::service_response{503, plain, why + "\n"};
   }
   if (request.path == "/metrics") {
-    gauges now{.ingress = p.ingress->stats(), .ledger = p.engine->status()};
+    gauges now{
+      .ingress = p.ingress ? p.ingress->stats() : http::ingress_stats{},
+      .ledger = p.engine->status()};
     for (const auto& endpoint : p.counters->usages()) {
       now.endpoints += 1;
       now.in_flight += endpoint.in_flight;
+      now.stale_seconds = std::max(now.stale_seconds, stale_seconds(p, endpoint.key));
     }
+    if (p.group)
+      for (const auto& [node, one] : p.group->seen())
+        now.members_away += !one.is_up;
     return {200, "text/plain; version=0.0.4; charset=utf-8", p.metrics->text(now)};
   }
   return {404, plain, "known here: /healthz /readyz /metrics\n"};

@@ -82,6 +82,8 @@ int status(const context& c, std::chrono::seconds wait);
 int ledger_log(const context& c, std::int64_t limit, const std::string& subject);
 int ledger_show(const context& c, const std::string& record);
 int ledger_verify(const context& c);
+/// As `POST ledger/verify` answers it.
+int show_verdict(const context& c, const json::object& verdict);
 int trust_clock(const context& c, const std::string& reason);
 int cluster_init(const context& c, const std::string& name);
 int cluster_token(const context& c, bool is_ingress);
@@ -93,6 +95,23 @@ int cluster_backup(const context& c, const std::string& file);
 int cluster_restore(const context& c, const std::string& file);
 int host_token(const context& c, const std::string& name);
 int env(const context& c);
+
+// -- audits (commands_audit.cpp, commands_served.cpp) ---------------------------------------------
+
+int ledger_export(const context& c, const std::string& file);
+int ledger_verify(const context& c, const std::string& file);
+/// 0 also when one is a prefix of the other.
+int ledger_diff(const context& c, const std::string& a, const std::string& b);
+
+struct served_options {
+  std::string route;
+  std::string at = "now"; ///< RFC 3339.
+  std::string file;       ///< An export; empty: ask the server.
+};
+int who_served(const context& c, const served_options& options);
+int history(
+  const context& c, const std::string& route, std::int64_t limit, const std::string& file
+);
 
 // -- jobs (commands_jobs.cpp) ---------------------------------------------------------------------
 

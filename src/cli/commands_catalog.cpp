@@ -220,6 +220,7 @@ int get(const context& c, const std::string& kind) {
   auto answer = c.server.get(*path);
   if (!answer)
     return complain(answer.error());
+  note_copy(*answer);
   std::fputs(show_items(answer->at("items").as_array(), c.how, c.where).c_str(), stdout);
   return 0;
 }
@@ -231,6 +232,7 @@ int describe(const context& c, const std::string& kind, const std::string& name)
   auto answer = c.server.get(*path + "/" + segment(name));
   if (!answer)
     return complain(answer.error());
+  note_copy(*answer);
   if (c.how == format::yaml && answer->contains("yaml") && !text_at(*answer, "yaml").empty()) {
     std::fputs(text_at(*answer, "yaml").c_str(), stdout);
     return 0;

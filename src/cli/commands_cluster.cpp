@@ -33,6 +33,7 @@ int ledger_log(const context& c, std::int64_t limit, const std::string& subject)
   auto answer = c.server.get(path);
   if (!answer)
     return complain(answer.error());
+  note_copy(*answer);
   std::fputs(show_items(answer->at("records").as_array(), c.how, c.where).c_str(), stdout);
   return 0;
 }
@@ -47,16 +48,18 @@ int ledger_show(const context& c, const std::string& record) {
 
 int ledger_verify(const context& c) {
   auto answer = c.server.post("ledger/verify", {});
-  if (!answer)
-    return complain(answer.error());
+  return answer ? show_verdict(c, *answer) : complain(answer.error());
+}
+
+int show_verdict(const context& c, const json::object& verdict) {
   if (c.how != format::table) {
-    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+    std::fputs(show_object(verdict, c.how, c.where).c_str(), stdout);
   } else {
-    const auto& head = answer->at("head").as_object();
+    const auto& head = verdict.at("head").as_object();
     std::printf(
       "%lld records in %lld batches: chain, signatures and invariants hold up to %lld\n%s\n",
-      static_cast<long long>(number_at(*answer, "records")),
-      static_cast<long long>(number_at(*answer, "batches")),
+      static_cast<long long>(number_at(verdict, "records")),
+      static_cast<long long>(number_at(verdict, "batches")),
       static_cast<long long>(number_at(head, "seq")),
       text_at(head, "chain").c_str()
     );

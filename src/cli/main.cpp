@@ -162,6 +162,54 @@ void add_moves(CLI::App& app, chosen& o) {
   does(explain_word, o, [](const context& c, const chosen& o) { return explain(c, o.explain); });
 }
 
+void takes_file(CLI::App* app, std::string& to) {
+  app->add_option("--file", to, "An exported ledger to read instead of asking a server");
+}
+
+/// The words of an auditor; those with a file need no server.
+void add_audit(CLI::App& app, CLI::App& ledger, chosen& o) {
+  auto* export_word = word(
+    ledger,
+    "export",
+    "All of it as one signed file, for who does not want to believe us",
+    "assay ledger export audit.ledger"
+  );
+  export_word->add_option("file", o.text, "Where to, or - for standard output")->required();
+  does(export_word, o, [](const context& c, const chosen& o) { return ledger_export(c, o.text); });
+
+  auto* diff_word = word(
+    ledger,
+    "diff",
+    "Where two exports part, and what each has beyond the other",
+    "assay ledger diff monday.ledger tuesday.ledger"
+  );
+  diff_word->add_option("a", o.name)->required();
+  diff_word->add_option("b", o.text)->required();
+  does(diff_word, o, [](const context& c, const chosen& o) {
+    return ledger_diff(c, o.name, o.text);
+  });
+
+  auto* served_word = word(
+    app,
+    "who-served",
+    "Who served a route at an instant, on what evidence, and how to undo it",
+    "assay who-served smollm2 --at 2026-12-02T09:14:03Z --file audit.ledger"
+  );
+  served_word->add_option("route", o.served.route, "The model that clients name")->required();
+  served_word->add_option("--at", o.served.at, "A time as RFC 3339 has it, or now (the default)");
+  takes_file(served_word, o.served.file);
+  does(served_word, o, [](const context& c, const chosen& o) { return who_served(c, o.served); });
+
+  auto* history_word =
+    word(app, "history", "How a route came to be, newest first", "assay history smollm2");
+  history_word->add_option("route", o.name, "The model that clients name")->required();
+  history_word->add_option("--limit", o.limit)->check(CLI::Range(1, 1000));
+  takes_file(history_word, o.text);
+  does(history_word, o, [](const context& c, const chosen& o) {
+    return history(c, o.name, o.limit, o.text);
+  });
+}
+
 void add_cluster(CLI::App& app, chosen& o) {
   auto* status_word = word(app, "status", "Is it there, and how is it", "assay status --wait 60");
   status_word->add_option("--wait", o.seconds, "Seconds to wait for it")
@@ -186,9 +234,13 @@ void add_cluster(CLI::App& app, chosen& o) {
     *ledger,
     "verify",
     "Check chain, signatures and invariants from the first record",
-    "assay ledger verify"
+    "assay ledger verify audit.ledger"
   );
-  does(verify_word, o, [](const context& c, const chosen&) { return ledger_verify(c); });
+  verify_word->add_option("file", o.text, "An exported ledger; without it the server's own");
+  does(verify_word, o, [](const context& c, const chosen& o) {
+    return o.text.empty() ? ledger_verify(c) : ledger_verify(c, o.text);
+  });
+  add_audit(app, *ledger, o);
 
   auto* env_word =
     word(app, "env", "Print how an OpenAI client reaches a standalone", "eval \"$(assay env)\"");

@@ -193,4 +193,15 @@ int complain(const problem& p) {
   return exit_code(p.kind);
 }
 
+void note_copy(const json::object& answer) {
+  const auto* freshness = answer.if_contains("freshness");
+  if (!freshness || *freshness != "bounded")
+    return;
+  std::fprintf(
+    stderr,
+    "assay: no leader could be asked; this is the copy of the member that was, as of %s UTC\n",
+    date_text(answer.at("as_of_ms").as_int64()).c_str()
+  );
+}
+
 } // namespace assay::cli

@@ -28,6 +28,10 @@ std::string show_object(const json::object& object, format how, const terminal& 
 std::string to_yaml(const json::value& value);
 std::string to_pretty_json(const json::value& value);
 
+/// Says on standard error when an answer is a member's own copy because no leader could be asked;
+/// what is printed on standard output stays the same.
+void note_copy(const json::object& answer);
+
 /// Prints `assay: ...` to standard error and returns the exit code of its kind.
 int complain(const problem& p);
 

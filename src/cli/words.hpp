@@ -23,6 +23,7 @@ struct chosen {
   submit_options submit;
   chat_options chat;
   wait_options wait;
+  served_options served;
   std::vector<int> gates;
   int hours = 24;
   int limit = 20;

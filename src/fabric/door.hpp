@@ -33,6 +33,9 @@ public:
   const std::string& address() const { return address_; } ///< `HOST:PORT`
 
   std::array<zmq_pollitem_t, 2> items() const;
+  /// The same for who polls descriptors: after `answer` and after a `receive` that found nothing,
+  /// with no `send` behind it, they tell what comes next.
+  std::array<int, 2> descriptors() const { return {zap_.descriptor(), router_.descriptor()}; }
   /// Answers what libzmq asks about keys; how many it refused.
   std::uint64_t answer(const std::function<bool(const public_key&)>& is_allowed);
 

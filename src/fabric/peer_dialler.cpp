@@ -4,6 +4,7 @@
 #include "src/wire/peer_codec.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace assay::peers {
 
@@ -62,10 +63,12 @@ std::optional<dialler_news> peer_dialler::turn(steady_time now) {
       dial(now);
     return {};
   }
-  if (auto news = take_answer(now))
-    return news;
-  if (auto news = take_event(now))
-    return news;
+  if (may_hear_)
+    if (auto news = take_answer(now))
+      return news;
+  if (may_happen_)
+    if (auto news = take_event(now))
+      return news;
   if (now - heard_ > how_.peer_silence)
     return drop(now, lost_reason::silent, "nothing was heard of it in time");
   return {};
@@ -80,19 +83,21 @@ void peer_dialler::dial(steady_time now) {
   auto waiting = which_ == lane::bulk ? bulk_in_libzmq : others_in_libzmq;
   line_ = fabric::line{context_, whom_.address, how_.keys, whom_.key, waiting};
   heard_ = now;
+  may_hear_ = may_happen_ = is_dealer_touched_ = true;
   if (!line_)
     next_dial_ =
       now + redial_.after(lost_reason::unreachable, static_cast<std::uint32_t>(chance_()));
 }
 
 std::optional<dialler_news> peer_dialler::take_event(steady_time now) {
-  auto event = line_.next_event();
-  if (!event)
-    return {};
-  if (*event == line_event::established && greet())
-    return {};
-  auto [reason, what] = loss_by(*event);
-  return drop(now, reason, what);
+  while (auto event = line_.next_event()) {
+    if (*event == line_event::established && greet())
+      continue;
+    auto [reason, what] = loss_by(*event);
+    return drop(now, reason, what);
+  }
+  may_happen_ = false;
+  return {};
 }
 
 bool peer_dialler::greet() {
@@ -107,11 +112,13 @@ bool peer_dialler::greet() {
   };
   auto bytes = wire::encode(said);
   check(bytes.has_value(), "our own identity passes the checks of a hello");
+  is_dealer_touched_ = true;
   return line_.dealer().send(*bytes);
 }
 
 std::optional<dialler_news> peer_dialler::take_answer(steady_time now) {
   fabric::frame payload;
+  is_dealer_touched_ = true;
   while (line_.dealer().receive(payload)) {
     bool whole = !payload.more;
     line_.dealer().skip_rest(payload);
@@ -122,6 +129,7 @@ std::optional<dialler_news> peer_dialler::take_answer(steady_time now) {
     if (auto news = judge(*said, now))
       return news;
   }
+  may_hear_ = false;
   return {};
 }
 
@@ -145,20 +153,36 @@ peer_dialler::drop(steady_time now, lost_reason reason, std::string what) {
   line_ = {};
   welcomed_ = false;
   next_dial_ = now + redial_.after(reason, static_cast<std::uint32_t>(chance_()));
+  auto kind = reason == lost_reason::refused ? problem_kind::forbidden : problem_kind::unavailable;
   return dialler_news{
     false,
-    {problem_kind::unavailable,
+    {kind,
      "coordinator " + std::to_string(whom_.node) + " is not reached: " + std::move(what),
      whom_.address,
      "It is dialled again; check that it runs and that both name the same address and key"}};
 }
 
-void peer_dialler::watch(std::vector<zmq_pollitem_t>& items, bool has_waiting) {
+bool peer_dialler::watch(std::vector<pollfd>& items, bool has_waiting) {
   if (!line_)
-    return;
-  auto events = static_cast<short>(ZMQ_POLLIN | (welcomed_ && has_waiting ? ZMQ_POLLOUT : 0));
-  items.push_back({line_.dealer().get(), 0, events, 0});
-  items.push_back({line_.events().get(), 0, ZMQ_POLLIN, 0});
+    return true;
+  items.push_back({line_.dealer().descriptor(), POLLIN, 0});
+  items.push_back({line_.events().descriptor(), POLLIN, 0});
+  if (may_hear_ || may_happen_)
+    return false;
+  if (!std::exchange(is_dealer_touched_, false))
+    return true;
+  const auto now = line_.dealer().ready();
+  may_hear_ = (now & ZMQ_POLLIN) != 0;
+  // What cannot be sent now is told by the descriptor when it can, and tried again then.
+  return !may_hear_ && !(welcomed_ && has_waiting && (now & ZMQ_POLLOUT) != 0);
+}
+
+const pollfd* peer_dialler::take_signals(const pollfd* items) {
+  if (!line_)
+    return items;
+  may_hear_ |= items[0].revents != 0;
+  may_happen_ |= items[1].revents != 0;
+  return items + 2;
 }
 
 steady_time peer_dialler::due() const {
@@ -168,6 +192,7 @@ steady_time peer_dialler::due() const {
 }
 
 bool peer_dialler::send(std::string_view bytes) {
+  is_dealer_touched_ = true;
   return welcomed_ && line_.dealer().send(bytes);
 }
 

@@ -8,6 +8,8 @@
 #include "src/fabric/line.hpp"
 #include "src/fabric/peer_links.hpp"
 
+#include <poll.h>
+
 #include <optional>
 #include <random>
 
@@ -34,8 +36,11 @@ public:
   /// What happened since the last turn; several things need several turns.
   std::optional<dialler_news> turn(steady_time now);
 
-  /// Appends what to poll for. `has_waiting`: wake up when something can be sent.
-  void watch(std::vector<zmq_pollitem_t>& items, bool has_waiting);
+  /// Appends what to poll for. False: there is something to do at once. `has_waiting`: that is so
+  /// too when something can be sent.
+  bool watch(std::vector<pollfd>& items, bool has_waiting);
+  /// How polling ended; returns what is behind its own items.
+  const pollfd* take_signals(const pollfd* items);
   /// When `turn` is due without any event.
   steady_time due() const;
 
@@ -61,6 +66,9 @@ private:
   std::minstd_rand chance_;
   std::uint64_t session_ = 0;
   bool welcomed_ = false;
+  bool is_dealer_touched_ = false; ///< Its descriptor says nothing until it is asked again.
+  bool may_hear_ = false;
+  bool may_happen_ = false;
   steady_time heard_;
   steady_time next_dial_;
 };

@@ -66,6 +66,7 @@ struct link_events {
   /// What is sent to `node` on this lane now reaches it.
   std::function<void(std::uint64_t node, lane)> up;
   /// It does not; after `up`, or for an attempt that failed. Dialling goes on by itself.
+  /// `forbidden`: it is there and does not let us in.
   std::function<void(std::uint64_t node, lane, const problem&)> down;
   /// A peer said hello and was let in: its disk and schema version.
   std::function<void(const hello&)> greeted;

@@ -14,6 +14,7 @@ using clock = std::chrono::steady_clock;
 using fabric::frame;
 using fabric::lost_reason;
 using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
 constexpr int frames_per_turn = 64;
 constexpr int sends_per_turn = 64;
@@ -54,7 +55,7 @@ send_outcome peer_links::thread::send(std::uint64_t to, const message& what) {
     return send_outcome::invalid;
   }
   auto outcome = put({to, lane_of(what)}, *std::move(bytes));
-  if (outcome == send_outcome::queued)
+  if (outcome == send_outcome::queued && !is_called_.exchange(true))
     wake_.raise();
   return outcome;
 }
@@ -112,32 +113,42 @@ void peer_links::thread::turn() {
   turn_diallers();
   flush();
   poll();
-  wake_.clear();
   take_peers();
   answer_questions();
-  for (int i = 0; i < frames_per_turn && receive_one(); ++i) {
-  }
+  for (int i = 0; i < frames_per_turn && may_hear_; ++i)
+    may_hear_ = receive_one();
   if (clock::now() >= next_beat_)
     beat();
   publish_counters();
 }
 
 void peer_links::thread::poll() {
-  auto [questions, messages] = door_.items();
-  std::vector<zmq_pollitem_t> items{
-    questions, messages, {nullptr, wake_.descriptor(), ZMQ_POLLIN, 0}};
+  const auto [questions, messages] = door_.descriptors();
+  polled_ = {{wake_.descriptor(), POLLIN, 0}, {questions, POLLIN, 0}, {messages, POLLIN, 0}};
+  bool may_wait = !may_ask_ && !may_hear_;
   auto due = next_beat_;
   for (auto& [where, dialler] : diallers_) {
-    dialler.watch(items, has_waiting(where));
+    may_wait &= dialler.watch(polled_, has_waiting(where));
     due = std::min(due, dialler.due());
   }
   auto left = std::chrono::ceil<milliseconds>(due - clock::now());
-  auto wait = std::clamp(left, milliseconds{0}, options_.heartbeat_every);
+  auto wait = may_wait ? std::clamp(left, milliseconds{0}, options_.heartbeat_every) : 0ms;
   // An interrupted poll is an early turn, which is harmless.
-  zmq_poll(items.data(), static_cast<int>(items.size()), static_cast<long>(wait.count()));
+  ::poll(polled_.data(), polled_.size(), static_cast<int>(wait.count()));
+  if (polled_[0].revents != 0) {
+    wake_.clear();
+    is_called_ = false; // Whoever sends from here on calls again; the outboxes are looked at next.
+  }
+  may_ask_ |= polled_[1].revents != 0;
+  may_hear_ |= polled_[2].revents != 0;
+  const auto* rest = polled_.data() + 3;
+  for (auto& [where, dialler] : diallers_)
+    rest = dialler.take_signals(rest);
 }
 
 void peer_links::thread::answer_questions() {
+  if (!std::exchange(may_ask_, false))
+    return;
   auto is_allowed = [this](const fabric::public_key& key) { return roster_.find(key) != nullptr; };
   counters_.keys_refused += door_.answer(is_allowed);
 }
@@ -385,6 +396,7 @@ void peer_links::thread::refuse(std::uint64_t node, const problem& why) {
 /// silence that follows.
 bool peer_links::thread::tell(const std::string& routing, const message& what) {
   auto bytes = wire::encode(what);
+  may_hear_ = true;
   return bytes && door_.send(routing, *bytes);
 }
 

@@ -80,6 +80,7 @@ private:
   std::uint64_t sends_down_ = 0, sends_full_ = 0, sends_invalid_ = 0;
   std::atomic<std::uint64_t> wanted_generation_{1};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> is_called_{false}; ///< By somebody who sent; once is enough.
   fabric::wake_up wake_;
 
   fabric::context context_;
@@ -88,6 +89,9 @@ private:
   std::map<way, peer_dialler> diallers_;
   link_counters counters_;
   std::uint64_t taken_generation_ = 0;
+  std::vector<pollfd> polled_;
+  bool may_ask_ = true;  ///< libzmq has a question about a key.
+  bool may_hear_ = true; ///< The door has a message, or was spoken through since it was asked.
   steady_time next_beat_;
   std::uint32_t seeds_ = 0;
   std::thread thread_;

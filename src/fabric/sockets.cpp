@@ -141,6 +141,20 @@ bool socket::send(std::string_view bytes, bool more) {
   return size >= 0;
 }
 
+int socket::descriptor() const {
+  int out = -1;
+  auto size = sizeof out;
+  zmq_getsockopt(handle_, ZMQ_FD, &out, &size);
+  return out;
+}
+
+int socket::ready() const {
+  int out = 0;
+  auto size = sizeof out;
+  zmq_getsockopt(handle_, ZMQ_EVENTS, &out, &size);
+  return out;
+}
+
 bool set_common(socket& s, int waiting_messages) {
   // Above message_bytes a frame is dropped and counted by us; far above it libzmq ends the
   // connection.

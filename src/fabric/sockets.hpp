@@ -66,6 +66,13 @@ public:
 
   bool send(std::string_view bytes, bool more = false);
 
+  /// Readable when something happened to the socket that no call on it has seen yet; so ask `ready`
+  /// after the last call and before waiting for it. zmq_poll asks every socket each time, which
+  /// costs system calls for each.
+  int descriptor() const;
+  /// ZMQ_POLLIN and ZMQ_POLLOUT, as they are now.
+  int ready() const;
+
 private:
   void* handle_ = nullptr;
 };
@@ -88,6 +95,7 @@ public:
   monitor& operator=(monitor&&) noexcept;
   explicit operator bool() const { return static_cast<bool>(pair_); }
   void* get() const { return pair_.get(); }
+  int descriptor() const { return pair_.descriptor(); }
   std::optional<int> next_event();
 
 private:

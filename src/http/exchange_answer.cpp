@@ -29,6 +29,9 @@ answer_terms exchange::terms(body_framing framing, std::uint64_t length) {
   answer_terms t;
   t.request_id = request_id_;
   t.metadata = shows_metadata() ? &metadata_ : nullptr;
+  auto stale = endpoint_->stale_for(std::chrono::steady_clock::now());
+  t.stale_seconds =
+    static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(stale).count());
   t.framing = framing;
   t.content_length = length;
   t.keeps = keeps() && framing != body_framing::until_close;

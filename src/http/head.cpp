@@ -158,6 +158,8 @@ void write_answer_head(
     add(out, "x-assay-route-generation", terms.metadata->route_generation);
     add(out, "x-assay-decision", terms.metadata->decision);
   }
+  if (terms.stale_seconds > 0)
+    add(out, "x-assay-stale-seconds", terms.stale_seconds);
   if (!terms.keeps)
     add(out, "connection", "close");
   else if (terms.minor == 0)

@@ -38,6 +38,7 @@ struct answer_metadata {
 struct answer_terms {
   std::string_view request_id;
   const answer_metadata* metadata = nullptr;
+  std::uint64_t stale_seconds = 0;            ///< Since a coordinator's word ran out; 0: it holds.
   body_framing framing = body_framing::sized; ///< Towards the client.
   std::uint64_t content_length = 0;
   bool keeps = true;          ///< The client's connection stays open.

@@ -12,6 +12,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
@@ -93,6 +94,55 @@ std::string text_of(const std::exception_ptr& thrown) {
   }
 }
 
+using peer_stream = beast::basic_stream<any_stream, asio::any_io_executor>;
+
+asio::awaitable<bool> send_whole(
+  peer_stream& stream,
+  std::chrono::milliseconds idle,
+  service_response answer,
+  bool keep_alive,
+  bool is_head
+) {
+  auto response = compose(std::move(answer), keep_alive);
+  if (is_head)
+    response.body().clear();
+  stream.expires_after(idle);
+  auto [unsent, sent] = co_await bhttp::async_write(stream, response, as_result);
+  co_return !unsent;
+}
+
+/// In chunks. The next one is made when the client has taken the one before.
+asio::awaitable<bool> send_pieces(
+  peer_stream& stream,
+  std::chrono::milliseconds idle,
+  const service_response& answer,
+  bool keep_alive
+) {
+  bhttp::response<bhttp::empty_body> head{static_cast<bhttp::status>(answer.status), 11};
+  head.set(bhttp::field::content_type, answer.content_type);
+  head.keep_alive(keep_alive);
+  head.chunked(true);
+  bhttp::response_serializer<bhttp::empty_body> serializer{head};
+  stream.expires_after(idle);
+  if (auto [unsent, sent] = co_await bhttp::async_write_header(stream, serializer, as_result);
+      unsent)
+    co_return false;
+  for (;;) {
+    auto piece = answer.next_piece();
+    if (!piece)
+      co_return false;
+    stream.expires_after(idle);
+    if (piece->empty()) {
+      auto [unsent, sent] = co_await asio::async_write(stream, bhttp::make_chunk_last(), as_result);
+      co_return !unsent;
+    }
+    auto [unsent, sent] =
+      co_await asio::async_write(stream, bhttp::make_chunk(asio::buffer(*piece)), as_result);
+    if (unsent)
+      co_return false;
+  }
+}
+
 asio::awaitable<void> serve(
   any_stream::socket socket,
   const service_options& options,
@@ -100,7 +150,7 @@ asio::awaitable<void> serve(
   [[maybe_unused]] std::shared_ptr<void> admitted // Counted as open until this ends.
 ) {
   auto uid = options.unix_path.empty() ? std::nullopt : uid_of(socket);
-  beast::basic_stream<any_stream, asio::any_io_executor> stream{std::move(socket)};
+  peer_stream stream{std::move(socket)};
   beast::flat_buffer buffer;
   for (bool keep_alive = true; keep_alive;) {
     wire_request parser;
@@ -122,12 +172,13 @@ asio::awaitable<void> serve(
         answer = handler(*request);
       }
     }
-    auto response = compose(std::move(answer), keep_alive);
-    if (parser.get().method() == bhttp::verb::head)
-      response.body().clear();
-    stream.expires_after(options.idle);
-    auto [unsent, sent] = co_await bhttp::async_write(stream, response, as_result);
-    if (unsent)
+    auto is_head = parser.get().method() == bhttp::verb::head;
+    bool is_sent = false;
+    if (answer.next_piece && !is_head)
+      is_sent = co_await send_pieces(stream, options.idle, answer, keep_alive);
+    else
+      is_sent = co_await send_whole(stream, options.idle, std::move(answer), keep_alive, is_head);
+    if (!is_sent)
       break;
   }
   boost::system::error_code ignored; // The connection ends either way.

@@ -29,6 +29,10 @@ struct service_response {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
+  /// Set for a body that is made piece by piece, at the client's pace: called until it gives an
+  /// empty text. Nothing: it cannot go on; the connection is cut, so that nobody takes what was
+  /// sent for the whole.
+  std::function<std::optional<std::string>()> next_piece;
 };
 
 using service_handler = std::function<service_response(const service_request&)>;

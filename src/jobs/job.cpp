@@ -1,16 +1,12 @@
 #include "src/jobs/job.hpp"
 
+#include "src/base/life_table.hpp"
+
 namespace assay::jobs {
 
 namespace {
 
-struct transition {
-  state from;
-  event what;
-  state to;
-};
-
-constexpr transition table[] = {
+constexpr transition<state, event> table[] = {
   {state::submitted, event::accept, state::queued},
   {state::submitted, event::hold, state::held},
   {state::queued, event::hold, state::held},
@@ -64,17 +60,11 @@ static_assert(std::size(event_names) == events.size());
 } // namespace
 
 std::optional<state> next(state from, event what) {
-  for (const auto& row : table)
-    if (row.from == from && row.what == what)
-      return row.to;
-  return std::nullopt;
+  return follow(table, from, what);
 }
 
 bool is_final(state s) {
-  for (const auto& row : table)
-    if (row.from == s)
-      return false;
-  return true;
+  return ends_in(table, s);
 }
 
 std::string_view name(state s) {
@@ -90,24 +80,15 @@ std::string_view name(priority p) {
 }
 
 std::optional<state> parse_state(std::string_view text) {
-  for (auto s : states)
-    if (name(s) == text)
-      return s;
-  return std::nullopt;
+  return named<state>(state_names, text);
 }
 
 std::optional<event> parse_event(std::string_view text) {
-  for (auto e : events)
-    if (name(e) == text)
-      return e;
-  return std::nullopt;
+  return named<event>(event_names, text);
 }
 
 std::optional<priority> parse_priority(std::string_view text) {
-  for (auto p : {priority::urgent, priority::normal, priority::backfill})
-    if (name(p) == text)
-      return p;
-  return std::nullopt;
+  return named<priority>(priority_names, text);
 }
 
 } // namespace assay::jobs

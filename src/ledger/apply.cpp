@@ -3,6 +3,8 @@
 #include "src/base/check.hpp"
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/schema.hpp"
+#include "src/ledger/service.hpp"
 
 #include <algorithm>
 #include <map>
@@ -27,12 +29,14 @@ private:
   std::map<uuid, record_id_row> taken_;
 };
 
-ruling bad_envelope(const record& r) {
-  if (r.schema_version == 0 || r.schema_version > schema_version)
+ruling bad_envelope(const tables& t, const record& r) {
+  if (auto why = not_agreed(agreed_schema(t.head), r.schema_version))
+    return why;
+  if (r.schema_version < schema_needed(r.payload))
     return refuse(
-      "newer_schema",
-      "the record has schema version " + std::to_string(r.schema_version)
-        + "; this version of Assay knows 1 to " + std::to_string(schema_version)
+      "bad_envelope",
+      "a record of kind " + std::string{kind_name(r.payload)} + " has at least schema version "
+        + std::to_string(schema_needed(r.payload)) + ", not " + std::to_string(r.schema_version)
     );
   if (r.record_id == uuid{})
     return refuse("bad_envelope", "the record has no id; give it a UUIDv7 and repeat it on retry");
@@ -44,6 +48,13 @@ ruling bad_envelope(const record& r) {
       "the record has " + std::to_string(r.subjects.size()) + " subjects and "
         + std::to_string(r.parents.size()) + " parents; at most 64 of each are allowed"
     );
+  if (auto* s = std::get_if<serving_summary>(&r.payload); s && r.record_id != id_of(*s))
+    return refuse(
+      "bad_envelope",
+      "an hour of service is told under the id that follows from its ingress, boot, hour, route "
+      "and "
+      "implementation, so that it counts once"
+    );
   for (const auto& s : subjects_of(r.payload))
     if (std::ranges::find(r.subjects, s) == r.subjects.end())
       return refuse(
@@ -54,7 +65,7 @@ ruling bad_envelope(const record& r) {
 }
 
 ruling rule(change_set& c, const record& r) {
-  if (auto why = bad_envelope(r))
+  if (auto why = bad_envelope(c.tables, r))
     return why;
   bool creates = std::holds_alternative<cluster_created>(r.payload);
   if (!creates && !c.tables.head.cluster)
@@ -72,6 +83,9 @@ public:
   }
 
   batch_outcome run() {
+    // Rows are large to move: the record's own, its index rows and one that it changes, and a few.
+    outcome_.rows.reserve(5 * batch_.entries.size() + 8);
+    outcome_.verdicts.reserve(batch_.entries.size());
     for (const auto& e : batch_.entries)
       outcome_.verdicts.push_back(take(e));
     finish();
@@ -86,7 +100,10 @@ private:
       return take_state(*s);
     if (e.is_record)
       note(e.hash, 0);
-    return refusal{"malformed", "the bytes are not one canonical record or state entry"};
+    return refusal{
+      "malformed",
+      "the bytes are no record and no state entry that every coordinator can read; nothing was "
+      "applied"};
   }
 
   verdict take_record(const entry& e, const record& r) {

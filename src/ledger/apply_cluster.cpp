@@ -2,6 +2,8 @@
 
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/chronicle.hpp"
+#include "src/ledger/schema.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -155,6 +157,7 @@ ruling change(change_set& c, const cluster_created& p) {
   c.tables.head.cluster = p.cluster;
   c.tables.head.name = p.name;
   c.tables.head.chain = genesis(p.cluster);
+  c.about(indexes::mark, indexes::mark);
   return {};
 }
 
@@ -171,6 +174,18 @@ ruling change(change_set& c, const membership& p) {
     return why;
   c.tables.head.members = p.members;
   c.tables.head.last_member = std::max(c.tables.head.last_member, p.members.back().id);
+  return {};
+}
+
+ruling change(change_set& c, const cluster_version& p) {
+  auto agreed = agreed_schema(c.tables.head);
+  if (p.version <= agreed)
+    return refuse(
+      p.version == agreed ? "unchanged" : "older_schema",
+      "the cluster agreed on schema version " + std::to_string(agreed)
+        + "; it can go up and never down, because older programs cannot read what was written since"
+    );
+  c.tables.head.schema_version = p.version;
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/chronicle.hpp"
 #include "src/ledger/status.hpp"
 
 #include <algorithm>
@@ -198,6 +199,7 @@ ruling change(change_set& c, const waiver& p) {
     return refuse("bad_waiver", "a waiver ends within 24 hours from now");
   if (p.reason.empty())
     return refuse("bad_waiver", "a waiver gives its reason");
+  c.about(indexes::waiver_of, p.implementation.value);
   c.put(waiver_row{p, c.author, c.now, false, c.seq});
   return {};
 }
@@ -206,7 +208,7 @@ ruling change(change_set& c, const waiver_ended& p) {
   auto* row = find(c.tables.waivers, p.id);
   if (!row)
     return refuse("not_found", "there is no waiver " + in_quotes(p.id));
-  if (row->ended || row->waiver.expires_at <= c.now)
+  if (row->ended)
     return refuse("unchanged", "the waiver " + in_quotes(p.id) + " has ended already");
   auto next = *row;
   next.ended = true;

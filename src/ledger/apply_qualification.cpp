@@ -2,6 +2,7 @@
 
 #include "src/base/limits.hpp"
 #include "src/ledger/changes.hpp"
+#include "src/ledger/chronicle.hpp"
 #include "src/ledger/judge.hpp"
 #include "src/ledger/status.hpp"
 
@@ -51,6 +52,7 @@ void add_stack(qualification_row& q, const digest& fingerprint) {
 void put_changed(change_set& c, qualification_row next) {
   next.seq = c.seq;
   c.about("implementation", next.implementation.value);
+  c.about(indexes::qualification_of, next.implementation.value);
   c.put(std::move(next));
 }
 

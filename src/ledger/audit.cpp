@@ -1,5 +1,7 @@
 #include "src/ledger/audit.hpp"
 
+#include "src/ledger/schema.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -103,6 +105,8 @@ std::optional<finding> auditor::batch(const export_batch& b) {
   if (auto why = reapply(b))
     return why;
   ++batches_;
+  if (auto old = too_old(tables_.head, schema_version); !old.empty())
+    return finding{tables_.head.seq, old};
   if (tables_.head.cluster != header_->cluster)
     return wrong("the records belong to another cluster than the header names");
   return is_founded ? std::nullopt : check_founding(b.batch);
@@ -133,7 +137,7 @@ std::optional<finding> auditor::reapply(const export_batch& b) {
       return finding{expected, "the record is not the one that was hashed"};
     auto r = read_(canonical);
     if (!r)
-      return finding{expected, "the record's bytes are not canonical"};
+      return finding{expected, "the record cannot be read: " + r.error()};
     again.entries.push_back({*std::move(r), canonical, b.batch.records[i], true});
   }
   return compare(again, b.batch.raft_index);
@@ -153,6 +157,8 @@ std::optional<finding> auditor::compare(const ledger::batch& again, std::uint64_
     if (change.row)
       if (auto* id = std::get_if<record_id_row>(&*change.row))
         known_.ids.insert_or_assign(id->record_id, *id);
+  if (applied_)
+    applied_(outcome);
   return {};
 }
 

@@ -6,12 +6,15 @@
 // tail that was cut off shows. Frames as bytes: src/wire/export_codec.hpp. Raft indexes are there
 // to tell where a batch was kept; nobody signs them, and only their order is checked.
 
+#include "src/base/result.hpp"
 #include "src/ledger/apply.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,14 +57,18 @@ struct finding {
   friend bool operator==(const finding&, const finding&) = default;
 };
 
-/// Decodes the bytes of one record, strictly: nothing when they are not canonical. Handed in,
-/// because this folder knows no encoding (wire::decode_record is one).
-using record_reader = std::optional<record> (*)(std::string_view canonical);
+/// Decodes the bytes of one record, strictly, or says why they are none. Handed in, because this
+/// folder knows no encoding (wire::read_record is one).
+using record_reader = result<record, std::string> (*)(std::string_view canonical);
 
 /// Feed frames in order; stop at the first finding.
 class auditor {
 public:
-  explicit auditor(record_reader read) : read_{read} {}
+  /// Is told what each batch did once it was found right.
+  using applied_sink = std::function<void(const batch_outcome&)>;
+
+  explicit auditor(record_reader read, applied_sink applied = {})
+    : read_{read}, applied_{std::move(applied)} {}
 
   std::optional<finding> feed(const export_frame& frame);
 
@@ -71,6 +78,8 @@ public:
   /// What the records add up to.
   const tables& state() const { return tables_; }
   std::uint64_t batches() const { return batches_; }
+  /// As the file's first frame says; nothing before it was fed.
+  const std::optional<export_header>& began() const { return header_; }
 
 private:
   std::optional<finding> header(const export_header& h);
@@ -89,6 +98,7 @@ private:
   };
 
   record_reader read_;
+  applied_sink applied_;
   tables tables_;
   remembered known_;
   std::optional<export_header> header_;

@@ -53,6 +53,7 @@ struct change_set {
 // apply_cluster.cpp
 ruling change(change_set& c, const cluster_created& p);
 ruling change(change_set& c, const membership& p);
+ruling change(change_set& c, const cluster_version& p);
 ruling change(change_set& c, const key_issued& p);
 ruling change(change_set& c, const key_revoked& p);
 ruling change(change_set& c, const identity_added& p);
@@ -90,6 +91,9 @@ ruling change(change_set& c, const job_ended& p);
 ruling change(change_set& c, const job_checkpoint& p);
 ruling change(change_set& c, const usage& p);
 ruling change(change_set& c, const holding& p);
+
+// apply_service.cpp
+ruling change(change_set& c, const serving_summary& p);
 
 /// An id that is empty, too long for a key, or holds a control character cannot name anything.
 ruling bad_name(std::string_view kind, std::string_view name);

@@ -1,6 +1,7 @@
 #include "src/ledger/describe.hpp"
 
 #include "src/base/overloaded.hpp"
+#include "src/ledger/flattener.hpp"
 #include "src/ledger/row_fields.hpp"
 
 #include <chrono>
@@ -9,105 +10,6 @@
 namespace assay::ledger {
 
 namespace {
-
-std::string text_of(wall_ms t) {
-  using namespace std::chrono;
-  auto since = sys_time<milliseconds>{milliseconds{t.value}};
-  auto day = floor<days>(since);
-  auto date = year_month_day{day};
-  auto time = hh_mm_ss{since - day};
-  std::array<char, 48> text{};
-  std::snprintf(
-    text.data(),
-    text.size(),
-    "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
-    static_cast<int>(date.year()),
-    static_cast<unsigned>(date.month()),
-    static_cast<unsigned>(date.day()),
-    static_cast<int>(time.hours().count()),
-    static_cast<int>(time.minutes().count()),
-    static_cast<int>(time.seconds().count()),
-    static_cast<int>(time.subseconds().count())
-  );
-  return text.data();
-}
-
-template <class T>
-inline constexpr bool is_id = false;
-template <class Tag>
-inline constexpr bool is_id<id<Tag>> = true;
-
-/// Flattens a value into dotted paths. What is empty is left out.
-class flattener {
-public:
-  std::vector<described_field> fields;
-
-  template <class T>
-  void add(const std::string& path, const T& value) {
-    if constexpr (is_id<T>)
-      add(path, value.value);
-    else if constexpr (std::is_same_v<T, std::string>)
-      leaf(path, value);
-    else if constexpr (std::is_same_v<T, bool>)
-      leaf(path, value ? "true" : "false");
-    else if constexpr (std::is_enum_v<T>)
-      leaf(path, std::string{name(value)});
-    else if constexpr (std::is_integral_v<T>)
-      leaf(path, std::to_string(value));
-    else
-      add_whole(path, value);
-  }
-
-private:
-  void leaf(const std::string& path, std::string value) {
-    if (!value.empty())
-      fields.push_back({path, std::move(value)});
-  }
-  void add_whole(const std::string& path, const digest& d) {
-    if (d != digest{})
-      leaf(path, to_text(d));
-  }
-  void add_whole(const std::string& path, const uuid& id) { leaf(path, to_text(id)); }
-  void add_whole(const std::string& path, wall_ms t) {
-    if (t != wall_ms{})
-      leaf(path, text_of(t));
-  }
-  void add_whole(const std::string& path, std::chrono::milliseconds t) {
-    leaf(path, std::to_string(t.count()) + " ms");
-  }
-  void add_whole(const std::string& path, std::chrono::seconds t) {
-    leaf(path, std::to_string(t.count()) + " s");
-  }
-  template <class T>
-  void add_whole(const std::string& path, const std::optional<T>& value) {
-    if (value)
-      add(path, *value);
-  }
-  template <class T>
-  void add_whole(const std::string& path, const std::vector<T>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      add(path + "[" + std::to_string(i) + "]", values[i]);
-  }
-  void add_whole(const std::string& path, const std::map<std::string, std::string>& values) {
-    for (const auto& [key, value] : values)
-      leaf(path + "." + key, value);
-  }
-  template <class... T>
-  void add_whole(const std::string& path, const std::variant<T...>& value) {
-    auto kind = std::string{alternatives<std::variant<T...>>[value.index()]};
-    auto within = path.empty() ? kind : path + "." + kind;
-    std::visit([&](const auto& alternative) { add(within, alternative); }, value);
-  }
-  template <class T>
-  void add_whole(const std::string& path, const T& value) {
-    ledger::fields(
-      [&](std::string_view name, const auto& member) {
-        add(path.empty() ? std::string{name} : path + "." + std::string{name}, member);
-      },
-      value
-    );
-  }
-};
 
 std::string bps(std::uint32_t parts) {
   auto text = std::to_string(parts / 100);
@@ -155,6 +57,9 @@ struct teller {
       names += (names.empty() ? "" : ", ") + m.name;
     return {names, "keep the ledger"};
   }
+  told operator()(const cluster_version& p) const {
+    return {"schema " + std::to_string(p.version), "agreed on by all members"};
+  }
   told operator()(const declared& p) const {
     return {catalog::name_of(p.what), std::string{catalog::kind_of(p.what)} + " declared"};
   }
@@ -187,7 +92,7 @@ struct teller {
     return {p.id.value, with("holds on one more stack", p.detail)};
   }
   told operator()(const waiver& p) const {
-    return {p.implementation.value, with("waived until " + text_of(p.expires_at), p.reason)};
+    return {p.implementation.value, with("waived until " + time_text(p.expires_at), p.reason)};
   }
   told operator()(const waiver_ended& p) const { return {p.id, "waiver ended"}; }
   told operator()(const revocation& p) const {
@@ -236,6 +141,15 @@ struct teller {
         p.detail
       )};
   }
+  told operator()(const serving_summary& p) const {
+    auto all = std::to_string(p.interactive + p.batch);
+    return {
+      p.route.value,
+      p.ingress + " sent " + all + " requests of the hour " + time_text(p.hour).substr(0, 16)
+        + " to " + (p.implementation.value.empty() ? "nobody" : p.implementation.value) + ": "
+        + std::to_string(p.served) + " served, " + std::to_string(p.failed) + " failed, "
+        + std::to_string(p.client_gone) + " left, " + std::to_string(p.refused) + " refused"};
+  }
   told operator()(const job_checkpoint& p) const {
     return {
       p.job.value,
@@ -266,11 +180,33 @@ description describe_said(const Said& said) {
 
 } // namespace
 
+std::string time_text(wall_ms t) {
+  using namespace std::chrono;
+  auto since = sys_time<milliseconds>{milliseconds{t.value}};
+  auto day = floor<days>(since);
+  auto date = year_month_day{day};
+  auto time = hh_mm_ss{since - day};
+  std::array<char, 48> text{};
+  std::snprintf(
+    text.data(),
+    text.size(),
+    "%04d-%02u-%02uT%02d:%02d:%02d.%03dZ",
+    static_cast<int>(date.year()),
+    static_cast<unsigned>(date.month()),
+    static_cast<unsigned>(date.day()),
+    static_cast<int>(time.hours().count()),
+    static_cast<int>(time.minutes().count()),
+    static_cast<int>(time.seconds().count()),
+    static_cast<int>(time.subseconds().count())
+  );
+  return text.data();
+}
+
 description describe(const record& r) {
   auto d = describe_said(r.payload);
   flattener f;
   f.add("", r);
-  d.fields = std::move(f.fields);
+  d.fields = std::move(f.found);
   return d;
 }
 
@@ -278,20 +214,20 @@ description describe(const state_entry& s) {
   auto d = describe_said(s);
   flattener f;
   f.add("", s);
-  d.fields = std::move(f.fields);
+  d.fields = std::move(f.found);
   return d;
 }
 
 std::vector<described_field> describe(const stamp& s) {
   flattener f;
   f.add("", s);
-  return std::move(f.fields);
+  return std::move(f.found);
 }
 
 std::vector<described_field> describe(const row& r) {
   flattener f;
   f.add("", r);
-  return std::move(f.fields);
+  return std::move(f.found);
 }
 
 } // namespace assay::ledger

@@ -23,6 +23,9 @@ struct description {
   std::vector<described_field> fields;
 };
 
+/// `2026-12-02T09:14:03.250Z`.
+std::string time_text(wall_ms t);
+
 /// The payload and the envelope. Texts are given whole; printing cuts them.
 description describe(const record& r);
 description describe(const state_entry& s);

@@ -1,6 +1,8 @@
+#include "src/base/limits.hpp"
 #include "src/ledger/apply.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 namespace assay::ledger {
@@ -28,6 +30,11 @@ void check_moves(const tables& t, std::vector<std::string>& broken) {
       broken.push_back("I8: move \"" + id.value + "\" is ahead of its route");
     if (!row.plan.inverse.irreversible && row.plan.inverse.target != row.plan.before)
       broken.push_back("I10: move \"" + id.value + "\" has no way back");
+    for (const auto& g : row.plan.guards)
+      if (g.unit.empty())
+        broken.push_back(
+          "I22: the guard \"" + g.metric + "\" of move \"" + id.value + "\" has no unit"
+        );
   }
 }
 
@@ -50,16 +57,35 @@ void check_carriers(const tables& t, std::vector<std::string>& broken) {
         broken.push_back("I7: \"" + id.value + "\" carries traffic without any decision");
 }
 
+void check_predicates(const qualification_row& q, std::vector<std::string>& broken) {
+  for (const auto& p : q.predicates) {
+    auto which = "the predicate \"" + p.name + "\" of qualification \"" + q.id.value + "\"";
+    if (p.outcome != predicate_outcome::pass)
+      broken.push_back("I12: " + which + " did not pass");
+    if (p.unit.empty())
+      broken.push_back("I22: " + which + " has no unit");
+  }
+}
+
 void check_qualifications(const tables& t, std::vector<std::string>& broken) {
   for (const auto& [id, q] : *t.qualifications) {
     if (q.state == qualification::state::qualified && q.fingerprints.empty())
       broken.push_back("I13: qualification \"" + id.value + "\" holds on no stack");
     if (!std::ranges::is_sorted(q.fingerprints))
       broken.push_back("I13: the stacks of qualification \"" + id.value + "\" are not sorted");
+    if (q.state == qualification::state::qualified)
+      check_predicates(q, broken);
     for (const auto& run : q.runs)
       if (!find(t.runs, run) && q.state == qualification::state::qualified)
         broken.push_back("I12: qualification \"" + id.value + "\" names the unknown run " + run);
   }
+}
+
+void check_waivers(const tables& t, std::vector<std::string>& broken) {
+  constexpr auto longest = std::chrono::milliseconds{limits::waiver_life}.count();
+  for (const auto& [id, row] : *t.waivers)
+    if (row.waiver.expires_at.value - row.granted_at.value > longest)
+      broken.push_back("I21: waiver \"" + id + "\" does not end within 24 hours");
 }
 
 void check_checkpoints(const tables& t, std::vector<std::string>& broken) {
@@ -79,6 +105,7 @@ std::vector<std::string> broken_invariants(const tables& t) {
   check_moves(t, broken);
   check_carriers(t, broken);
   check_qualifications(t, broken);
+  check_waivers(t, broken);
   check_checkpoints(t, broken);
   return broken;
 }

@@ -53,6 +53,16 @@ std::vector<std::string> waivers_of(const tables& t, const moves::vectors& carri
   return ids;
 }
 
+/// As judged now: what changes before the record is applied makes it stale.
+move_authorised authorisation_of(const tables& t, const move_row& row, wall_ms now) {
+  const auto& carried = row.plan.after;
+  move_authorised p{
+    row.plan.id, qualifications_of(t, carried, now), waivers_of(t, carried, now), {}};
+  for (const auto& id : p.qualifications)
+    p.versions.push_back(find(t.qualifications, id)->seq);
+  return p;
+}
+
 std::uint64_t acknowledged_of(const moving_world& world, const model_id& model) {
   auto at = world.acknowledged.find(model);
   return at == world.acknowledged.end() ? 0 : at->second;
@@ -163,10 +173,7 @@ payload record_of(
   const auto& id = row.plan.id;
   switch (what.what) {
   case moves::event::authorise:
-    return move_authorised{
-      id,
-      qualifications_of(t, row.plan.after, world.now),
-      waivers_of(t, row.plan.after, world.now)};
+    return authorisation_of(t, row, world.now);
   case moves::event::stage:
   case moves::event::acked:
   case moves::event::revert_acked:

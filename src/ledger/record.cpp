@@ -2,6 +2,7 @@
 
 #include "src/base/overloaded.hpp"
 #include "src/ledger/record_fields.hpp"
+#include "src/ledger/service.hpp"
 
 #include <algorithm>
 #include <array>
@@ -50,6 +51,12 @@ std::optional<Enum> parse_in(const std::array<const char*, N>& names, std::strin
   return static_cast<Enum>(at - names.begin());
 }
 
+/// How many kinds each schema version knows. A version that adds kinds appends its number here, and
+/// the one before it gets the number that it had.
+constexpr std::array kinds_known{std::variant_size_v<payload>};
+static_assert(kinds_known.size() == schema_version);
+static_assert(kinds_known.back() == std::variant_size_v<payload>);
+
 /// Collects subjects; the set keeps each once, sorted.
 struct subject_list {
   std::set<subject> found;
@@ -71,6 +78,7 @@ struct subject_finder {
     for (const auto& m : p.members)
       to.add("member", m.name);
   }
+  void operator()(const cluster_version&) { to.add("cluster", "schema"); }
   void operator()(const declared& p) {
     to.add(catalog::kind_of(p.what), catalog::name_of(p.what));
     if (auto* i = std::get_if<catalog::implementation>(&p.what)) {
@@ -142,6 +150,10 @@ struct subject_finder {
     to.add("project", p.project.value);
   }
   void operator()(const job_ended& p) { to.add("job", p.id.value); }
+  void operator()(const serving_summary& p) {
+    to.add("service", p.route.value);
+    to.add("service_hour", service_hour_name(p.route, p.hour));
+  }
 };
 
 } // namespace
@@ -160,6 +172,16 @@ std::string_view kind_name(const payload& p) {
   return alternatives<payload>[p.index()];
 }
 
+std::uint16_t schema_needed(const payload& p) {
+  std::uint16_t version = 1;
+  for (auto known : kinds_known) {
+    if (p.index() < known)
+      break;
+    ++version;
+  }
+  return version;
+}
+
 std::string_view kind_name(const state_entry& s) {
   return alternatives<state_entry>[s.index()];
 }
@@ -171,6 +193,7 @@ record make_record(payload p, author who, reason why, trust believed) {
 record make_record(uuid id, payload p, author who, reason why, trust believed) {
   record r;
   r.record_id = id;
+  r.schema_version = schema_needed(p);
   r.subjects = subjects_of(p);
   r.author = std::move(who);
   r.reason_code = std::move(why.code);

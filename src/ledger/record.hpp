@@ -264,6 +264,7 @@ struct waiver {
   friend bool operator==(const waiver&, const waiver&) = default;
 };
 
+/// Before its hour: it ends now. After it: somebody has looked at what it let through.
 struct waiver_ended {
   std::string id;
 
@@ -335,6 +336,7 @@ struct move_authorised {
   move_id id;
   std::vector<qualification_id> qualifications;
   std::vector<std::string> waivers;
+  std::vector<std::uint64_t> versions; ///< Of each qualification as it was judged; empty: any.
 
   friend bool operator==(const move_authorised&, const move_authorised&) = default;
 };
@@ -461,6 +463,33 @@ struct job_ended {
   friend bool operator==(const job_ended&, const job_ended&) = default;
 };
 
+// -- service ----------------------------------------------------------------------------------
+
+/// What one ingress, since it was started, sent to one implementation of a route in one hour. Its
+/// record has the id of `id_of` (src/ledger/service.hpp), so that an hour is told once.
+struct serving_summary {
+  std::string ingress;    ///< Its name, the first part of its decisions' ids.
+  std::uint64_t boot = 0; ///< Which of its starts; the second part of them.
+  wall_ms hour;           ///< Begins here; a request counts where it ended.
+  model_id route;
+  implementation_id implementation; ///< Empty: refused before one was chosen.
+  std::uint64_t interactive = 0;    ///< Requests by class; together they are all of them,
+  std::uint64_t batch = 0;
+  std::uint64_t served = 0; ///< and the same requests by how they ended.
+  std::uint64_t refused = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t client_gone = 0;
+  std::uint64_t input_tokens = 0;
+  std::uint64_t output_tokens = 0;
+  std::uint64_t first_generation = 0; ///< Of the route, as the decisions knew it; 0 for none.
+  std::uint64_t last_generation = 0;
+  wall_ms first_ended;
+  wall_ms last_ended;
+  digest decisions; ///< Over every decision, in the order in which they ended.
+
+  friend bool operator==(const serving_summary&, const serving_summary&) = default;
+};
+
 // -- the cluster ------------------------------------------------------------------------------
 
 /// The first record of a ledger, and only the first.
@@ -493,6 +522,14 @@ struct membership {
   friend bool operator==(const membership&, const membership&) = default;
 };
 
+/// From now on records of this schema version are taken. Proposed by the leader once every member's
+/// program knows it (src/ledger/schema.hpp); it never goes down.
+struct cluster_version {
+  std::uint16_t version = 0;
+
+  friend bool operator==(const cluster_version&, const cluster_version&) = default;
+};
+
 // -- the record -------------------------------------------------------------------------------
 
 using payload = std::variant<
@@ -521,14 +558,20 @@ using payload = std::variant<
   identity_revoked,
   token_issued,
   job_submitted,
-  job_ended>;
+  job_ended,
+  serving_summary,
+  cluster_version>;
 
+/// The newest schema that this program knows.
 inline constexpr std::uint16_t schema_version = 1;
+
+/// The first schema version that knows the payload's kind.
+std::uint16_t schema_needed(const payload& p);
 
 struct record {
   uuid record_id; ///< Made by the asker before the first try, repeated on each retry.
-  std::uint16_t schema_version = ledger::schema_version;
-  std::vector<subject> subjects; ///< At least those of `subjects_of(payload)`.
+  std::uint16_t schema_version = 1; ///< What a reader has to know; at least `schema_needed`.
+  std::vector<subject> subjects;    ///< At least those of `subjects_of(payload)`.
   std::vector<parent> parents;
   ledger::author author;
   std::string correlation_id;

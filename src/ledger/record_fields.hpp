@@ -35,6 +35,8 @@ inline constexpr std::string_view alternatives<payload>[] = {
   "token_issued",
   "job_submitted",
   "job_ended",
+  "serving_summary",
+  "cluster_version",
 };
 static_assert(std::size(alternatives<payload>) == std::variant_size_v<payload>);
 
@@ -245,6 +247,7 @@ void fields(auto&& v, either<move_authorised> auto& x) {
   v("id", x.id);
   v("qualifications", x.qualifications);
   v("waivers", x.waivers);
+  v("versions", x.versions);
 }
 
 void fields(auto&& v, either<move_route_changed> auto& x) {
@@ -329,6 +332,27 @@ void fields(auto&& v, either<job_ended> auto& x) {
   v("detail", x.detail);
 }
 
+void fields(auto&& v, either<serving_summary> auto& x) {
+  v("ingress", x.ingress);
+  v("boot", x.boot);
+  v("hour", x.hour);
+  v("route", x.route);
+  v("implementation", x.implementation);
+  v("interactive", x.interactive);
+  v("batch", x.batch);
+  v("served", x.served);
+  v("refused", x.refused);
+  v("failed", x.failed);
+  v("client_gone", x.client_gone);
+  v("input_tokens", x.input_tokens);
+  v("output_tokens", x.output_tokens);
+  v("first_generation", x.first_generation);
+  v("last_generation", x.last_generation);
+  v("first_ended", x.first_ended);
+  v("last_ended", x.last_ended);
+  v("decisions", x.decisions);
+}
+
 void fields(auto&& v, either<cluster_created> auto& x) {
   v("cluster", x.cluster);
   v("name", x.name);
@@ -348,6 +372,10 @@ void fields(auto&& v, either<member> auto& x) {
 
 void fields(auto&& v, either<membership> auto& x) {
   v("members", x.members);
+}
+
+void fields(auto&& v, either<cluster_version> auto& x) {
+  v("version", x.version);
 }
 
 // -- state entries ------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ void fields(auto&& v, either<head_row> auto& x) {
   v("applied_term", x.applied_term);
   v("members", x.members);
   v("last_member", x.last_member);
+  v("schema_version", x.schema_version);
 }
 
 void fields(auto&& v, either<catalog_row> auto& x) {

@@ -165,6 +165,15 @@ const waiver_row* waiver_of(
   return nullptr;
 }
 
+std::vector<const waiver_row*> waivers_to_review(const tables& t, wall_ms now) {
+  std::vector<const waiver_row*> found;
+  for (const auto& [_, w] : *t.waivers)
+    if (!w.ended && w.waiver.expires_at <= now)
+      found.push_back(&w);
+  std::ranges::sort(found, {}, [](const waiver_row* w) { return w->waiver.expires_at; });
+  return found;
+}
+
 bool is_artifact_approved(const tables& t, const artifact_id& artifact) {
   auto* a = find(t.artifact_states, artifact);
   return a && a->state == artifact_state::verified && !find(t.revocations, a->manifest);

@@ -34,6 +34,10 @@ why_not_qualified(const tables& t, const implementation_id& implementation, wall
 const waiver_row*
 waiver_of(const tables& t, const implementation_id& implementation, std::uint8_t gate, wall_ms now);
 
+/// Waivers that ran out by themselves, oldest first: somebody still has to look at each, and says
+/// so by ending it.
+std::vector<const waiver_row*> waivers_to_review(const tables& t, wall_ms now);
+
 /// The artifact's bytes were verified and neither quarantined nor revoked.
 bool is_artifact_approved(const tables& t, const artifact_id& artifact);
 

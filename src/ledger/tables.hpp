@@ -30,7 +30,8 @@ struct head_row {
   std::uint64_t applied_index = 0;
   std::uint64_t applied_term = 0;
   std::vector<member> members;
-  std::uint64_t last_member = 0; ///< The highest id that a member ever had.
+  std::uint64_t last_member = 0;    ///< The highest id that a member ever had.
+  std::uint16_t schema_version = 0; ///< What the members agreed on; 0: nothing yet, which is 1.
 
   friend bool operator==(const head_row&, const head_row&) = default;
 };

@@ -1,16 +1,12 @@
 #include "src/moves/move.hpp"
 
+#include "src/base/life_table.hpp"
+
 namespace assay::moves {
 
 namespace {
 
-struct transition {
-  state from;
-  event what;
-  state to;
-};
-
-constexpr transition table[] = {
+constexpr transition<state, event> table[] = {
   {state::proposed, event::authorise, state::authorised},
   {state::proposed, event::deny, state::denied},
   {state::proposed, event::cancel, state::cancelled},
@@ -70,17 +66,11 @@ static_assert(std::size(event_names) == events.size());
 } // namespace
 
 std::optional<state> next(state from, event what) {
-  for (const auto& row : table)
-    if (row.from == from && row.what == what)
-      return row.to;
-  return std::nullopt;
+  return follow(table, from, what);
 }
 
 bool is_final(state s) {
-  for (const auto& row : table)
-    if (row.from == s)
-      return false;
-  return true;
+  return ends_in(table, s);
 }
 
 bool changes_route(event e) {
@@ -96,17 +86,11 @@ std::string_view name(event e) {
 }
 
 std::optional<state> parse_state(std::string_view text) {
-  for (auto s : states)
-    if (name(s) == text)
-      return s;
-  return std::nullopt;
+  return named<state>(state_names, text);
 }
 
 std::optional<event> parse_event(std::string_view text) {
-  for (auto e : events)
-    if (name(e) == text)
-      return e;
-  return std::nullopt;
+  return named<event>(event_names, text);
 }
 
 } // namespace assay::moves

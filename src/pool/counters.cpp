@@ -104,6 +104,11 @@ endpoint_counters::load endpoint_counters::look(const reserve_terms& terms) cons
   return {flying(word), most > flying(word) ? most - flying(word) : 0};
 }
 
+std::chrono::nanoseconds endpoint_counters::stale_for(steady_time now) const {
+  auto until = until_ns_.load(std::memory_order_acquire);
+  return std::chrono::nanoseconds{until == 0 ? 0 : std::max<std::int64_t>(0, to_ns(now) - until)};
+}
+
 std::uint32_t endpoint_counters::room(const reserve_terms& terms) const {
   return look(terms).room;
 }

@@ -60,6 +60,9 @@ public:
   std::uint64_t finished() const { return finished_.load(std::memory_order_relaxed); }
   grant granted() const;
 
+  /// How long the lease has run out at `now`; zero while it holds, or when there never was one.
+  std::chrono::nanoseconds stale_for(steady_time now) const;
+
   /// How many more requests on these terms would be let in now. A look, not a promise.
   std::uint32_t room(const reserve_terms& terms) const;
 

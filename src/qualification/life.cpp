@@ -1,16 +1,12 @@
 #include "src/qualification/life.hpp"
 
+#include "src/base/life_table.hpp"
+
 namespace assay::qualification {
 
 namespace {
 
-struct transition {
-  state from;
-  event what;
-  state to;
-};
-
-constexpr transition table[] = {
+constexpr transition<state, event> table[] = {
   {state::draft, event::start, state::evaluating},
   {state::evaluating, event::pass, state::qualified},
   {state::evaluating, event::fail, state::rejected},
@@ -63,17 +59,11 @@ static_assert(std::size(event_names) == events.size());
 } // namespace
 
 std::optional<state> next(state from, event what) {
-  for (const auto& row : table)
-    if (row.from == from && row.what == what)
-      return row.to;
-  return std::nullopt;
+  return follow(table, from, what);
 }
 
 bool is_final(state s) {
-  for (const auto& row : table)
-    if (row.from == s)
-      return false;
-  return true;
+  return ends_in(table, s);
 }
 
 std::string_view name(state s) {
@@ -85,17 +75,11 @@ std::string_view name(event e) {
 }
 
 std::optional<state> parse_state(std::string_view text) {
-  for (auto s : states)
-    if (name(s) == text)
-      return s;
-  return std::nullopt;
+  return named<state>(state_names, text);
 }
 
 std::optional<event> parse_event(std::string_view text) {
-  for (auto e : events)
-    if (name(e) == text)
-      return e;
-  return std::nullopt;
+  return named<event>(event_names, text);
 }
 
 } // namespace assay::qualification

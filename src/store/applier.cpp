@@ -150,6 +150,10 @@ void applier::apply_entry(committed& what) {
     shared_.die("entry " + std::to_string(what.index) + " of the log is forged: " + done.forged);
     return abandon(what);
   }
+  if (!done.too_new.empty()) {
+    shared_.die("entry " + std::to_string(what.index) + " of the log is too new: " + done.too_new);
+    return abandon(what);
+  }
   if (entries_++ == 0)
     due_ = clock::now() + limits::state_commit_every;
   index_ = what.index;

@@ -39,6 +39,14 @@ problem damaged(const std::filesystem::path& path, const digest& seen) {
     "restore it from another coordinator or from a backup"};
 }
 
+/// Whoever put it there may have died between the renaming and the folder's sync: until that is
+/// done a power cut can take it away again.
+result<digest, problem> is_there_for_good(const std::filesystem::path& place, const digest& name) {
+  if (auto done = sync_folder(place.parent_path()); !done)
+    return unexpected{done.error()};
+  return name;
+}
+
 std::uint64_t count_bytes(const std::filesystem::path& folder) {
   std::uint64_t total = 0;
   std::error_code failed;
@@ -160,7 +168,7 @@ result<digest, problem> blob_store::writer::finish() {
   auto place = place_of(file_->store->folder, name);
   if (std::error_code unknown; std::filesystem::exists(place, unknown)) {
     file_.reset(); // The same content is there already.
-    return name;
+    return is_there_for_good(place, name);
   }
   auto synced = sync_file(file_->fd.get(), file_->path);
   if (synced)
@@ -179,7 +187,7 @@ result<digest, problem> blob_store::writer::finish() {
 
 result<digest, problem> blob_store::put(std::string_view bytes) {
   if (auto name = sha256(bytes); has(name))
-    return name;
+    return is_there_for_good(path(name), name);
   auto to = start();
   if (!to)
     return unexpected{to.error()};

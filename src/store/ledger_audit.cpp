@@ -1,6 +1,7 @@
 #include "src/store/ledger_audit.hpp"
 
 #include "src/ledger/chain.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/store/ledger_machine.hpp"
 #include "src/wire/row_codec.hpp"
 
@@ -15,6 +16,8 @@ std::string ledger_audit::take(std::string_view key, std::string_view value) {
            + " stands under another key";
   if (const auto* head = std::get_if<ledger::head_row>(&*row)) {
     head_ = *head;
+    if (auto old = ledger::too_old(*head, knows_); !old.empty())
+      return old;
     if (head_->cluster)
       chain_ = ledger::genesis(*head_->cluster);
   }

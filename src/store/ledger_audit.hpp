@@ -12,12 +12,16 @@ namespace assay::store {
 
 class ledger_audit : public state_audit {
 public:
+  /// `knows` is the newest schema version that the program understands.
+  explicit ledger_audit(std::uint16_t knows = ledger::schema_version) : knows_{knows} {}
+
   std::string take(std::string_view key, std::string_view value) override;
   std::string finish(std::uint64_t index) override;
 
 private:
   std::string take_record(const ledger::record_row& record);
 
+  const std::uint16_t knows_;
   std::optional<ledger::head_row> head_; ///< Its table comes first.
   digest chain_;
   std::uint64_t seq_ = 0;

@@ -4,6 +4,8 @@
 #include "src/wire/export_codec.hpp"
 #include "src/wire/row_codec.hpp"
 
+#include <utility>
+
 namespace assay::store {
 
 namespace {
@@ -42,68 +44,70 @@ with_records(const ledger_engine& engine, ledger::batch_row batch) {
   return out;
 }
 
-class exporter {
-public:
-  exporter(const ledger_engine& engine, const std::function<bool(std::string_view)>& take)
-    : engine_{engine}, take_{take} {}
-
-  void frame(const ledger::export_frame& what) {
-    is_wanted_ = is_wanted_ && take_(wire::encode_frame(what));
-  }
-
-  result<void, problem> batches(std::uint64_t last_index) {
-    row_scan scan{.prefix = row_key(ledger::table::batches, {}), .count = limits::batch_entries};
-    for (;;) {
-      auto page = engine_.read_rows(scan);
-      if (!page)
-        return unexpected{page.error()};
-      for (const auto& row : *page) {
-        auto batch = row_of<ledger::batch_row>(row.value);
-        if (!batch)
-          return unexpected{damaged_row("batch")};
-        if (batch->raft_index > last_index || !is_wanted_)
-          return {};
-        auto whole = with_records(engine_, *std::move(batch));
-        if (!whole)
-          return unexpected{whole.error()};
-        frame(*whole);
-      }
-      if (page->empty())
-        return {};
-      scan.from = page->back().key + '\0';
-    }
-  }
-
-private:
-  const ledger_engine& engine_;
-  const std::function<bool(std::string_view)>& take_;
-  bool is_wanted_ = true;
-};
-
 } // namespace
 
-result<void, problem> export_ledger(
-  const ledger_engine& engine,
-  const export_signer& signer,
-  const std::function<bool(std::string_view)>& take
-) {
-  const auto from = engine.current();
-  const auto& head = tables_of(from)->head;
+result<ledger_export, problem>
+ledger_export::begin(const ledger_engine& engine, const export_signer& signer) {
+  ledger_export out{engine, engine.current()};
+  const auto& head = tables_of(out.from_)->head;
   if (!head.cluster)
     return unexpected{problem{
       problem_kind::not_found,
       "the ledger is empty: no cluster was created yet",
       "ledger",
       "create one first"}};
-  exporter out{engine, take};
-  out.frame(ledger::export_header{
+  out.first_frame_ = wire::encode_frame(ledger::export_header{
     .cluster = *head.cluster, .genesis = ledger::genesis(*head.cluster)});
-  if (auto done = out.batches(from->index); !done)
-    return done;
   auto signature = signer.key.sign(ledger::head_message(*head.cluster, head.seq, head.chain));
-  out.frame(ledger::export_head{
+  out.last_frame_ = wire::encode_frame(ledger::export_head{
     head.seq, head.chain, signer.member, {signature.begin(), signature.end()}});
+  out.scan_ = {
+    .prefix = row_key(ledger::table::batches, {}), .from = {}, .count = limits::batch_entries};
+  return out;
+}
+
+result<void, problem> ledger_export::fill_page() {
+  auto page = engine_->read_rows(scan_);
+  if (!page)
+    return unexpected{page.error()};
+  page_ = *std::move(page);
+  at_ = 0;
+  is_over_ = page_.empty();
+  if (!is_over_)
+    scan_.from = page_.back().key + '\0';
   return {};
+}
+
+/// Empty: the batch came after the view.
+result<std::string, problem> ledger_export::batch_at(std::size_t at) {
+  auto batch = row_of<ledger::batch_row>(page_[at].value);
+  if (!batch)
+    return unexpected{damaged_row("batch")};
+  if (batch->raft_index > from_->index)
+    return std::string{};
+  auto whole = with_records(*engine_, *std::move(batch));
+  if (!whole)
+    return unexpected{whole.error()};
+  return wire::encode_frame(*whole);
+}
+
+result<std::string, problem> ledger_export::next() {
+  auto piece = std::exchange(first_frame_, {});
+  while (!is_over_ && piece.size() < piece_bytes) {
+    if (at_ == page_.size()) {
+      if (auto filled = fill_page(); !filled)
+        return unexpected{filled.error()};
+      continue;
+    }
+    auto frame = batch_at(at_++);
+    if (!frame)
+      return unexpected{frame.error()};
+    is_over_ = frame->empty();
+    piece += *frame;
+  }
+  if (is_over_)
+    piece += std::exchange(last_frame_, {});
+  return piece;
 }
 
 } // namespace assay::store

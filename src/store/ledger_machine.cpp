@@ -2,6 +2,7 @@
 
 #include "src/base/check.hpp"
 #include "src/base/overloaded.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/store/ledger_audit.hpp"
 #include "src/wire/record_codec.hpp"
 #include "src/wire/row_codec.hpp"
@@ -12,9 +13,9 @@ namespace assay::store {
 
 namespace {
 
-/// Seals that are remembered. Those that never commit would pile up; a forgotten one is checked
-/// like a stranger's.
-constexpr std::size_t own_seals_max = 1'024;
+/// Batches that are remembered: more than can be on their way. Those that never commit would pile
+/// up; a forgotten one is read and checked like a stranger's.
+constexpr std::size_t own_max = 32;
 
 problem_kind kind_of(const ledger::refusal& r) {
   return r.code == "not_found" ? problem_kind::not_found : problem_kind::refused;
@@ -37,6 +38,14 @@ public:
 private:
   const row_lookup& rows_;
 };
+
+problem refused(std::string why) {
+  return {
+    problem_kind::refused,
+    std::move(why) + "; nothing was applied",
+    "the proposal",
+    "see that every coordinator runs one version of Assay, then ask again"};
+}
 
 ledger::entry entry_of(const std::string& proposal) {
   auto entry = wire::decode_proposal(proposal);
@@ -79,8 +88,31 @@ std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published) {
   return std::static_pointer_cast<const ledger::tables>(published->tables);
 }
 
-ledger_machine::ledger_machine(const ledger::signing_key::seed& seed, std::string member_name)
-  : key_{seed}, member_name_{std::move(member_name)} {}
+ledger_machine::ledger_machine(
+  const ledger::signing_key::seed& seed, std::string member_name, std::uint16_t knows
+)
+  : key_{seed}, member_name_{std::move(member_name)}, knows_{knows} {}
+
+std::optional<problem> ledger_machine::refuse(std::string_view proposal) const {
+  auto head = wire::head_of_proposal(proposal);
+  if (!head)
+    return refused("malformed: " + head.error().text);
+  if (head->schema_version == 0)
+    return {};
+  if (auto why = ledger::not_agreed(agreed_, head->schema_version))
+    return refused(why->code + ": " + why->text);
+  if (head->raises_to > knows_)
+    return refused(
+      "newer_schema: this program knows schema versions 1 to " + std::to_string(knows_)
+      + " and cannot agree on " + std::to_string(head->raises_to)
+    );
+  if (!head->is_known_kind)
+    return refused(
+      "malformed: the record is of a kind that no program of schema version "
+      + std::to_string(head->schema_version) + " knows"
+    );
+  return {};
+}
 
 std::string
 ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) {
@@ -93,21 +125,27 @@ ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, s
   auto hashes = ledger::record_hashes(batch);
   if (!hashes.empty()) {
     batch.signature = key_.sign(ledger::batch_message(cluster_for(batch), term, stamp, hashes));
-    remember_seal(batch.signature);
   }
-  return wire::encode(batch);
+  auto bytes = wire::encode(batch);
+  remember(bytes, std::move(batch));
+  return bytes;
 }
 
-void ledger_machine::remember_seal(const ledger::signature& made) {
+void ledger_machine::remember(const std::string& bytes, ledger::batch sealed) {
   std::lock_guard hold{mutex_};
-  if (own_seals_.size() >= own_seals_max)
-    own_seals_.clear();
-  own_seals_.insert(made);
+  if (own_.size() >= own_max)
+    own_.clear();
+  own_.insert_or_assign(bytes, std::move(sealed));
 }
 
-bool ledger_machine::is_own_seal(const ledger::signature& seen) {
+std::optional<ledger::batch> ledger_machine::take_own(std::string_view bytes) {
   std::lock_guard hold{mutex_};
-  return own_seals_.erase(seen) > 0;
+  auto at = own_.find(bytes);
+  if (at == own_.end())
+    return {};
+  auto sealed = std::move(at->second);
+  own_.erase(at);
+  return sealed;
 }
 
 /// Why no member sealed this. Before the first membership nobody's key is known; the auditor checks
@@ -115,7 +153,7 @@ bool ledger_machine::is_own_seal(const ledger::signature& seen) {
 std::string ledger_machine::forged(const ledger::batch& sealed) {
   const auto hashes = ledger::record_hashes(sealed);
   const auto& head = tables_.head;
-  if (hashes.empty() || is_own_seal(sealed.signature) || head.members.empty())
+  if (hashes.empty() || head.members.empty())
     return {};
   auto who = std::ranges::find(head.members, sealed.proposer, &ledger::member::name);
   if (who == head.members.end())
@@ -160,26 +198,56 @@ result<void, problem> ledger_machine::load(std::string_view key, std::string_vie
       "ledger/",
       "restore the data directory from a backup; nothing was changed"}};
   tables_.load(*row);
-  if (tables_.head.cluster) {
-    std::lock_guard hold{mutex_};
-    cluster_ = tables_.head.cluster;
-  }
+  auto old = std::holds_alternative<ledger::head_row>(*row) ? take_over_head() : std::string{};
+  if (!old.empty())
+    return unexpected{problem{
+      problem_kind::refused, std::move(old), "ledger/", "nothing was changed on this disk"}};
   return {};
+}
+
+/// For those who ask from the log writer's thread. Says why this program must not go on, if it must
+/// not.
+std::string ledger_machine::take_over_head() {
+  const auto& head = tables_.head;
+  agreed_ = ledger::agreed_schema(head);
+  std::lock_guard hold{mutex_};
+  cluster_ = head.cluster;
+  return ledger::too_old(head, knows_);
+}
+
+/// Why this program cannot go on behind the batch: the cluster agrees on a schema that it does not
+/// know. Tried on a copy, because a record that says so may yet be refused.
+std::string ledger_machine::outgrown(
+  const ledger::batch& sealed, std::uint64_t index, const row_lookup& known
+) const {
+  auto raises = [&](const ledger::entry& e) {
+    auto* r = std::get_if<ledger::record>(&e.what);
+    auto* to = r ? std::get_if<ledger::cluster_version>(&r->payload) : nullptr;
+    return to && to->version > knows_;
+  };
+  if (std::ranges::none_of(sealed.entries, raises))
+    return {};
+  auto trial = tables_;
+  ledger::apply(trial, sealed, index, stored_ids{known});
+  return ledger::too_old(trial.head, knows_);
 }
 
 applied ledger_machine::apply(
   std::string_view bytes, std::uint64_t index, std::uint64_t, const row_lookup& known
 ) {
-  auto batch = wire::decode_batch(bytes);
-  if (!batch) // Nobody seals what does not decode.
-    return {.forged = "its bytes are no batch: " + batch.error().text};
-  if (auto why = forged(*batch); !why.empty())
-    return {.forged = std::move(why)};
-  auto outcome = ledger::apply(tables_, *batch, index, stored_ids{known});
-  if (tables_.head.cluster) {
-    std::lock_guard hold{mutex_};
-    cluster_ = tables_.head.cluster;
+  auto batch = take_own(bytes);
+  if (!batch) {
+    auto read = wire::decode_batch(bytes);
+    if (!read) // Nobody seals what does not decode.
+      return {.forged = "its bytes are no batch: " + read.error().text};
+    if (auto why = forged(*read); !why.empty())
+      return {.forged = std::move(why)};
+    batch = *std::move(read);
   }
+  if (auto old = outgrown(*batch, index, known); !old.empty())
+    return {.too_new = std::move(old)};
+  auto outcome = ledger::apply(tables_, *batch, index, stored_ids{known});
+  (void)take_over_head();
   applied out;
   for (const auto& said : outcome.verdicts)
     out.answers.push_back(answer_of(said));
@@ -198,7 +266,7 @@ void ledger_machine::clear() {
 }
 
 std::unique_ptr<state_audit> ledger_machine::begin_audit() const {
-  return std::make_unique<ledger_audit>();
+  return std::make_unique<ledger_audit>(knows_);
 }
 
 standing ledger_machine::stands() const {

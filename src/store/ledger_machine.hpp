@@ -9,8 +9,9 @@
 #include "src/store/ledger_engine.hpp"
 #include "src/store/signing_seed.hpp"
 
+#include <atomic>
+#include <map>
 #include <mutex>
-#include <set>
 
 namespace assay::store {
 
@@ -24,8 +25,15 @@ std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published);
 class ledger_machine : public state_machine {
 public:
   /// `seed` signs the batches that this coordinator seals as `member_name`.
-  ledger_machine(const ledger::signing_key::seed& seed, std::string member_name);
+  /// `knows` is the newest schema version that the program understands; tests give an older one.
+  ledger_machine(
+    const ledger::signing_key::seed& seed,
+    std::string member_name,
+    std::uint16_t knows = ledger::schema_version
+  );
 
+  /// A record that the cluster has not agreed to take, or that nobody here can read.
+  std::optional<problem> refuse(std::string_view proposal) const override;
   std::string
   seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) override;
   std::vector<std::string> loaded_prefixes() const override;
@@ -40,18 +48,24 @@ public:
   std::shared_ptr<const void> share() override;
 
 private:
+  std::string take_over_head();
+  std::string
+  outgrown(const ledger::batch& sealed, std::uint64_t index, const row_lookup& known) const;
   uuid cluster_for(const ledger::batch& sealed);
-  void remember_seal(const ledger::signature& made);
-  bool is_own_seal(const ledger::signature& seen);
+  void remember(const std::string& bytes, ledger::batch sealed);
+  std::optional<ledger::batch> take_own(std::string_view bytes);
   std::string forged(const ledger::batch& sealed);
 
   const ledger::signing_key key_;
   const std::string member_name_;
+  const std::uint16_t knows_;
   ledger::tables tables_;
+  std::atomic<std::uint16_t> agreed_ = 1; ///< Schema version; the log writer asks.
 
   std::mutex mutex_; ///< The log writer signs for the cluster that the applier learns of.
   std::optional<uuid> cluster_;
-  std::set<ledger::signature> own_seals_; ///< Of batches that this process made: not checked again.
+  /// What this process sealed is neither read nor checked again.
+  std::map<std::string, ledger::batch, std::less<>> own_;
 };
 
 } // namespace assay::store

@@ -33,7 +33,21 @@ bool log_inbox::put_into(Queue& queue, T& what) {
 }
 
 bool log_inbox::put(waiting_proposal& one) {
-  return put_into(proposals_, one);
+  bool is_wanted = false;
+  {
+    std::lock_guard hold{mutex_};
+    if (is_closed_)
+      return false;
+    proposals_.push_back(std::move(one));
+    is_wanted = has_batch();
+  }
+  if (is_wanted)
+    more_.notify_one();
+  return true;
+}
+
+bool log_inbox::has_batch() const {
+  return proposals_.size() >= least_;
 }
 
 bool log_inbox::put(ledger_engine::viewed& reader) {
@@ -91,19 +105,20 @@ void log_inbox::nudge() {
 }
 
 log_inbox::contents log_inbox::take(
-  std::chrono::steady_clock::time_point until, const std::function<bool()>& is_settling
+  std::chrono::steady_clock::time_point until, const std::function<std::size_t()>& least
 ) {
   std::unique_lock hold{mutex_};
   more_.wait_until(hold, until, [&] {
-    return is_closed_ || is_nudged_ || !waiting_.is_empty()
-           || (!proposals_.empty() && !is_settling());
+    least_ = least();
+    return is_closed_ || is_nudged_ || !waiting_.is_empty() || has_batch();
   });
   is_nudged_ = false;
   if (is_closed_)
     return {};
   auto out = std::exchange(waiting_, {});
   messages_bytes_ = 0;
-  if (!proposals_.empty() && !is_settling())
+  least_ = least();
+  if (has_batch())
     take_batch(out);
   return out;
 }

@@ -63,10 +63,11 @@ public:
   void accept_clock();
   void nudge();
 
-  /// Waits until there is something to do, or until `until`. While `is_settling` says so, proposals
-  /// stay where they are. At most one batch of them at a time.
+  /// Waits until there is something to do, or until `until`. Proposals stay where they are until
+  /// there are `least` of them, which only the taker, `nudge` or time may change; at most one batch
+  /// of them at a time.
   contents
-  take(std::chrono::steady_clock::time_point until, const std::function<bool()>& is_settling);
+  take(std::chrono::steady_clock::time_point until, const std::function<std::size_t()>& least);
 
   /// `take` returns at once from now on.
   void close();
@@ -77,6 +78,7 @@ public:
 private:
   template <class Queue, class T>
   bool put_into(Queue& queue, T& what);
+  bool has_batch() const;
   void take_batch(contents& into);
 
   mutable std::mutex mutex_;
@@ -84,6 +86,7 @@ private:
   contents waiting_; ///< All but the proposals, of which one batch goes at a time.
   std::size_t messages_bytes_ = 0;
   std::deque<waiting_proposal> proposals_;
+  std::size_t least_ = SIZE_MAX; ///< As the taker saw it before it began to wait.
   bool is_nudged_ = false;
   bool is_closed_ = false;
 };

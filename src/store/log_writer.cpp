@@ -64,7 +64,7 @@ void log_writer::stop() {
 void log_writer::run(log_store::contents disk, std::uint64_t applied) {
   begin(std::move(disk), applied);
   while (!inbox_.is_closed())
-    round(inbox_.take(wake_up(), [this] { return is_settling(); }));
+    round(inbox_.take(wake_up(), [this] { return least_to_seal(); }));
   turn_everybody_away();
 }
 
@@ -94,17 +94,27 @@ std::chrono::steady_clock::time_point log_writer::wake_up() const {
   auto next = std::min(at_ms(member_->wake_up_ms()), now + std::chrono::seconds{1});
   if (shared_.is_full(commit_point::log))
     next = std::min(next, now + limits::full_disk_retry);
+  if (next_batch_.until > now)
+    next = std::min(next, next_batch_.until);
   if (fetch_ && fetch_->wake_up_ms() != UINT64_MAX)
     next = std::min(next, at_ms(fetch_->wake_up_ms()));
   return next;
 }
 
-/// Whether proposals wait: batches are stamped only when everything older has its stamp, and the
-/// applier has told us the newest one.
-bool log_writer::is_settling() {
+/// Who asks together is answered together, for one signature, one sync and one round of messages.
+/// So the next batch gathers while one is on its way, and for a moment after it was answered.
+///
+/// Nothing is sealed before everything older has its stamp and the applier has told us the newest
+/// one. Who is to be refused is not kept waiting.
+std::size_t log_writer::least_to_seal() {
   if (!member_->is_leader() || shared_.is_dead() || shared_.is_full())
-    return false;
-  return !shared_.await(member_->first_of_term());
+    return 1;
+  if (!shared_.await(member_->first_of_term()))
+    return SIZE_MAX;
+  const auto barriers = barrier_ == 0 ? 0U : 1U;
+  if (in_flight_.size() > barriers)
+    return limits::batch_entries;
+  return std::chrono::steady_clock::now() < next_batch_.until ? next_batch_.askers : 1;
 }
 
 void log_writer::watch_clock(bool is_accepted) {

@@ -46,12 +46,18 @@ private:
   struct in_flight {
     std::vector<ledger_engine::answered> askers;
     std::vector<ledger_engine::viewed> readers;
+    std::chrono::steady_clock::time_point since;
+  };
+  /// After a batch that many shared: those who were answered may ask again, and are waited for.
+  struct gathering {
+    std::size_t askers = 0;
+    std::chrono::steady_clock::time_point until;
   };
 
   void run(log_store::contents disk, std::uint64_t applied);
   void begin(log_store::contents disk, std::uint64_t applied);
   void round(log_inbox::contents what);
-  bool is_settling();
+  std::size_t least_to_seal();
   std::chrono::steady_clock::time_point wake_up() const;
   void watch_clock(bool is_accepted);
   void turn_everybody_away();
@@ -73,6 +79,7 @@ private:
   bool write(const consensus::log_write& what);
   std::optional<write_failure> store(const consensus::log_write& what);
   void hand_over(consensus::committed_entry what);
+  void gather_after(const in_flight& done);
   void answer_unknown(std::uint64_t ticket);
   void retry_room();
   void report();
@@ -96,7 +103,8 @@ private:
   wall_ms last_stamp_;
   std::map<std::uint64_t, in_flight> in_flight_;    ///< By ticket.
   std::vector<ledger_engine::viewed> next_readers_; ///< For the barrier after the one under way.
-  std::uint64_t barrier_ = 0;                       ///< Its ticket; 0: none is under way.
+  gathering next_batch_;
+  std::uint64_t barrier_ = 0; ///< Its ticket; 0: none is under way.
   engine_shared::log_standing standing_;
   std::optional<state_fetch> fetch_;
   std::uint64_t fetches_ = 0;

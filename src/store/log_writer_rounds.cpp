@@ -90,6 +90,7 @@ void log_writer::submit(std::vector<waiting_proposal> proposals) {
     return;
   auto ticket = member_->propose({seal(proposals)}, now_ms());
   in_flight who;
+  who.since = std::chrono::steady_clock::now();
   for (auto& one : proposals)
     if (ticket)
       who.askers.push_back(std::move(one.done));
@@ -108,6 +109,8 @@ void log_writer::drop_refused(std::vector<waiting_proposal>& proposals) {
   auto all = refusal_for_all(bytes);
   std::erase_if(proposals, [&](waiting_proposal& one) {
     auto refused = all ? all : untimely(one.what.is_time_driven, clock_);
+    if (!refused)
+      refused = machine_.refuse(one.what.bytes);
     if (refused)
       shared_.answer_one(one.done, unexpected{*refused});
     return refused.has_value();
@@ -162,7 +165,7 @@ void log_writer::begin_barrier() {
   auto ticket = member_->barrier(now_ms());
   if (ticket) {
     barrier_ = *ticket;
-    in_flight_.emplace(barrier_, in_flight{{}, std::move(readers)});
+    in_flight_.emplace(barrier_, in_flight{{}, std::move(readers), {}});
     return;
   }
   for (auto& reader : readers)
@@ -222,6 +225,7 @@ void log_writer::hand_over(consensus::committed_entry what) {
   out.entry = std::move(what.what);
   if (what.ticket != 0)
     if (auto at = in_flight_.find(what.ticket); at != in_flight_.end()) {
+      gather_after(at->second);
       out.askers = std::move(at->second.askers);
       out.readers = std::move(at->second.readers);
       in_flight_.erase(at);
@@ -229,6 +233,16 @@ void log_writer::hand_over(consensus::committed_entry what) {
   if (what.ticket != 0 && what.ticket == barrier_)
     barrier_ = 0;
   next_.push(std::move(out));
+}
+
+/// Half of what the batch took is at most what waiting costs; all in one batch instead of two is
+/// what it brings. Who asks alone waits for nobody.
+void log_writer::gather_after(const in_flight& done) {
+  if (done.askers.empty())
+    return;
+  const auto now = std::chrono::steady_clock::now();
+  const auto most = std::min(done.askers.size(), limits::batch_entries);
+  next_batch_ = {most, most > 1 ? now + (now - done.since) / 2 : now};
 }
 
 void log_writer::answer_unknown(std::uint64_t ticket) {

@@ -45,6 +45,8 @@ struct applied {
   /// Why no leader of this group can have sealed the batch; empty otherwise. Then nothing was
   /// applied, and the member must not go on: leaving the batch out would fork it from the others.
   std::string forged;
+  /// Why this program is too old to apply the batch; empty otherwise. The same then holds.
+  std::string too_new;
 };
 
 /// Rows as of all entries applied so far, on disk or not yet.
@@ -76,6 +78,9 @@ public:
   /// Makes one log entry of what waits: stamped, signed, in this order. LOG WRITER thread.
   virtual std::string
   seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) = 0;
+
+  /// Why the proposal must not enter the log, before the leader seals it. LOG WRITER thread.
+  virtual std::optional<problem> refuse(std::string_view) const { return {}; }
 
   /// Which rows `load` is given; the others stay on disk. The opening thread.
   virtual std::vector<std::string> loaded_prefixes() const { return {""}; }

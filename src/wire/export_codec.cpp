@@ -8,23 +8,21 @@ namespace assay::wire {
 
 namespace {
 
-constexpr std::size_t length_bytes = 4;
-
 std::string length_of(std::size_t size) {
   std::string text;
-  for (unsigned i = 0; i < length_bytes; ++i)
+  for (unsigned i = 0; i < frame_length_bytes; ++i)
     text += static_cast<char>(size >> (8 * i));
   return text;
 }
 
-std::size_t read_length(std::string_view bytes) {
+} // namespace
+
+std::size_t frame_length(std::string_view bytes) {
   std::size_t size = 0;
-  for (unsigned i = 0; i < length_bytes; ++i)
+  for (unsigned i = 0; i < frame_length_bytes; ++i)
     size |= std::size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
   return size;
 }
-
-} // namespace
 
 std::string encode_frame(const ledger::export_frame& f) {
   auto frame = walk::encode_as<schema::ExportFrame>(f);
@@ -34,19 +32,19 @@ std::string encode_frame(const ledger::export_frame& f) {
 result<std::optional<ledger::export_frame>, malformed> take_frame(std::string_view& bytes) {
   if (bytes.empty())
     return std::optional<ledger::export_frame>{};
-  if (bytes.size() < length_bytes)
+  if (bytes.size() < frame_length_bytes)
     return unexpected{malformed{"the file ends within a frame's length"}};
-  auto size = read_length(bytes);
-  if (size > bytes.size() - length_bytes)
+  auto size = frame_length(bytes);
+  if (size > bytes.size() - frame_length_bytes)
     return unexpected{malformed{
       "the file ends within a frame: " + std::to_string(size) + " bytes announced, "
-      + std::to_string(bytes.size() - length_bytes) + " left"}};
+      + std::to_string(bytes.size() - frame_length_bytes) + " left"}};
   auto frame = walk::decode_as<schema::ExportFrame, ledger::export_frame>(
-    bytes.substr(length_bytes, size), limits::export_frame_bytes
+    bytes.substr(frame_length_bytes, size), limits::export_frame_bytes
   );
   if (!frame)
     return unexpected{frame.error()};
-  bytes.remove_prefix(length_bytes + size);
+  bytes.remove_prefix(frame_length_bytes + size);
   return std::optional{*std::move(frame)};
 }
 

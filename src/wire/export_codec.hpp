@@ -10,6 +10,10 @@ namespace assay::wire {
 /// Length and frame, ready to be appended to the file.
 std::string encode_frame(const ledger::export_frame& f);
 
+inline constexpr std::size_t frame_length_bytes = 4;
+/// What the length in front of a frame says; `bytes` holds it whole.
+std::size_t frame_length(std::string_view bytes);
+
 /// Takes one frame off the front of `bytes`. Nothing: `bytes` is empty. A frame that is cut short
 /// or too large is malformed.
 result<std::optional<ledger::export_frame>, malformed> take_frame(std::string_view& bytes);

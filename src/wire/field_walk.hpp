@@ -1,17 +1,18 @@
 #pragma once
-// Walks the field lists of src/ledger/*_fields.hpp over Cap'n Proto's dynamic values: one pair of
-// functions encodes and decodes every value of the ledger. Only the codecs of this folder include
-// it.
+// Where the members of the field lists of src/ledger/*_fields.hpp lie in the schema's structs.
+// canonical_write.hpp and canonical_read.hpp walk the lists by it, so that one pair of functions
+// encodes and decodes every value of the ledger.
 //
 // A member `expires_at` of type wall_ms is the schema's `expiresAtMs`: underscores become capitals,
-// and the types that have a unit put it at the end. Field handles are looked up by name once for
-// each type and kept.
+// and the types that have a unit put it at the end. Names are looked up once for each type; what is
+// kept is offsets, so that a record costs no reflection.
 
+#include "src/base/check.hpp"
 #include "src/ledger/row_fields.hpp"
 
-#include <capnp/dynamic.h>
-#include <capnp/message.h>
+#include <capnp/schema.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -36,12 +37,47 @@ inline constexpr bool is_id<id<Tag>> = true;
 template <class T>
 concept fixed_bytes = std::same_as<T, digest> || std::same_as<T, uuid>;
 template <class T>
-concept moment = std::same_as<T, wall_ms> || is_a<T, std::chrono::duration> || std::
-  same_as<T, std::chrono::milliseconds> || std::same_as<T, std::chrono::seconds>;
+concept moment = std::same_as<T, wall_ms> || std::same_as<T, std::chrono::milliseconds> || std::
+  same_as<T, std::chrono::seconds>;
 using text_map = std::map<std::string, std::string>;
+
+/// What lies among a struct's bits; everything else is behind a pointer.
+template <class T>
+concept plain = moment<T> || std::is_enum_v<T> || std::is_arithmetic_v<T>;
+/// Texts and bytes.
+template <class T>
+concept blob = is_id<T> || fixed_bytes<T> || std::same_as<T, std::string>;
+template <class T>
+concept composite = std::is_class_v<T> && !blob<T> && !moment<T>;
+
+// -- layouts ----------------------------------------------------------------------------------
+
+/// One member, or one alternative of a union.
+struct place {
+  std::uint32_t at = 0;         ///< Among bits in units of its size, else the pointer's number.
+  std::uint16_t tag = 0;        ///< Of an alternative.
+  std::uint16_t enumerants = 0; ///< Of an enumeration, or of a list of them.
+  bool is_pointer = false;
+  bool is_data = false; ///< Bytes, not text; of a list: its elements.
+  capnp::Type type;     ///< Of a list: its elements'.
+};
+
+struct layout {
+  std::vector<place> members; ///< In the order of the type's list.
+  std::uint32_t tag_at = 0;   ///< Of a union, in units of two bytes.
+  bool ascends = true;        ///< Pointers have the order of their members.
+};
+
+/// Words of bits that one struct may have.
+inline constexpr std::size_t data_words_max = 24;
 
 /// `valid_for` and std::chrono::seconds give `validForS`.
 std::string schema_name(std::string_view member, std::string_view unit);
+
+place place_of(const capnp::StructSchema& schema, const std::string& name);
+layout layout_of(const capnp::StructSchema& schema, std::vector<place> members);
+/// Stops the process unless the schema's field is as wide as the member: the lists are wrong.
+void check_width(const place& where, std::size_t bytes, const std::string& name);
 
 template <class T>
 constexpr std::string_view unit_of() {
@@ -53,30 +89,59 @@ constexpr std::string_view unit_of() {
     return "";
 }
 
-using field_list = std::vector<capnp::StructSchema::Field>;
-
-/// The schema's fields of T, in the order of T's list.
 template <class T>
-const field_list& fields_of(capnp::StructSchema schema) {
-  static const field_list list = [&] {
-    field_list found;
-    auto add = [&](std::string_view name, std::string_view unit) {
-      found.push_back(schema.getFieldByName(schema_name(name, unit).c_str()));
-    };
-    if constexpr (is_a<T, std::variant>) {
-      for (auto name : ledger::alternatives<T>)
-        add(name, "");
-    } else {
-      T value{};
-      ledger::fields(
-        [&]<class M>(std::string_view name, M&) { add(name, unit_of<std::remove_const_t<M>>()); },
-        value
-      );
-    }
-    return found;
-  }();
-  return list;
+constexpr std::size_t width_of() {
+  if constexpr (moment<T>)
+    return 8;
+  else if constexpr (std::is_enum_v<T>)
+    return 2;
+  else
+    return std::same_as<T, bool> ? 0 : sizeof(T);
 }
+
+template <class T>
+std::vector<place> places_of(const capnp::StructSchema& schema) {
+  std::vector<place> found;
+  if constexpr (is_a<T, std::variant>) {
+    for (auto name : ledger::alternatives<T>)
+      found.push_back(place_of(schema, schema_name(name, "")));
+  } else {
+    T value{};
+    ledger::fields(
+      [&]<class M>(std::string_view member, M&) {
+        using type = std::remove_const_t<M>;
+        auto name = schema_name(member, unit_of<type>());
+        found.push_back(place_of(schema, name));
+        if constexpr (plain<type>)
+          check_width(found.back(), width_of<type>(), name);
+      },
+      value
+    );
+  }
+  return found;
+}
+
+/// `schema` is asked the first time only: a type has one struct.
+template <class T, class Schema>
+const layout& layout_for(const Schema& schema) {
+  static const layout made = [&] {
+    const capnp::StructSchema of = schema();
+    return layout_of(of, places_of<T>(of));
+  }();
+  return made;
+}
+
+template <class T>
+const layout& layout_at(const place& where) {
+  return layout_for<T>([&] { return where.type.asStruct(); });
+}
+
+template <class Root, class T>
+const layout& layout_of_root() {
+  return layout_for<T>([] { return capnp::StructSchema{capnp::Schema::from<Root>()}; });
+}
+
+// -- values -----------------------------------------------------------------------------------
 
 inline std::int64_t ticks(wall_ms t) {
   return t.value;
@@ -95,242 +160,6 @@ inline void set_ticks(std::chrono::milliseconds& t, std::int64_t v) {
 }
 inline void set_ticks(std::chrono::seconds& t, std::int64_t v) {
   t = std::chrono::seconds{v};
-}
-
-// -- encoding ---------------------------------------------------------------------------------
-
-using struct_builder = capnp::DynamicStruct::Builder;
-
-template <class T>
-void put(struct_builder to, const T& value);
-
-inline capnp::Data::Reader data(const void* bytes, std::size_t size) {
-  return {static_cast<const kj::byte*>(bytes), size};
-}
-
-/// Scalars, texts and bytes as one dynamic value of `type`; a null pointer for what is empty.
-template <class T>
-capnp::DynamicValue::Reader scalar(const T& value, capnp::Type type) {
-  if constexpr (is_id<T>)
-    return scalar(value.value, type);
-  else if constexpr (std::same_as<T, std::string>)
-    return type.isData()
-             ? capnp::DynamicValue::Reader{data(value.data(), value.size())}
-             : capnp::DynamicValue::Reader{capnp::Text::Reader{value.data(), value.size()}};
-  else if constexpr (fixed_bytes<T>)
-    return data(value.bytes.data(), value.bytes.size());
-  else if constexpr (moment<T>)
-    return ticks(value);
-  else if constexpr (std::is_enum_v<T>)
-    return capnp::DynamicEnum{type.asEnum(), static_cast<std::uint16_t>(value)};
-  else
-    return value;
-}
-
-template <class T>
-bool is_null(const T& value) {
-  if constexpr (is_id<T>)
-    return value.value.empty();
-  else if constexpr (std::same_as<T, std::string> || is_a<T, std::vector> || std::same_as<T, text_map>)
-    return value.empty();
-  else if constexpr (fixed_bytes<T>)
-    return value == T{};
-  else
-    return false;
-}
-
-template <class T>
-void put_list(capnp::DynamicList::Builder to, const std::vector<T>& values) {
-  auto type = to.getSchema().getElementType();
-  for (unsigned i = 0; i < values.size(); ++i) {
-    if constexpr (std::is_class_v<T> && !is_id<T> && !fixed_bytes<T> && !std::same_as<T, std::string>)
-      put(to[i].template as<capnp::DynamicStruct>(), values[i]);
-    else if (!is_null(values[i]))
-      to.set(i, scalar(values[i], type));
-  }
-}
-
-inline void put_list(capnp::DynamicList::Builder to, const text_map& values) {
-  unsigned i = 0;
-  for (const auto& [key, value] : values) {
-    auto entry = to[i++].as<capnp::DynamicStruct>();
-    if (!key.empty())
-      entry.set("key", capnp::Text::Reader{key.data(), key.size()});
-    if (!value.empty())
-      entry.set("value", capnp::Text::Reader{value.data(), value.size()});
-  }
-}
-
-template <class T>
-void put_member(struct_builder to, capnp::StructSchema::Field field, const T& value) {
-  if (is_null(value))
-    return;
-  if constexpr (is_a<T, std::optional>) {
-    if (!value)
-      return;
-    if constexpr (std::is_arithmetic_v<typename T::value_type>)
-      to.init(field).template as<capnp::DynamicStruct>().set("value", *value);
-    else
-      put_member(to, field, *value);
-  } else if constexpr (is_a<T, std::vector> || std::same_as<T, text_map>) {
-    put_list(
-      to.init(field, static_cast<unsigned>(value.size())).template as<capnp::DynamicList>(), value
-    );
-  } else if constexpr (std::is_class_v<T> && !is_id<T> && !fixed_bytes<T> && !moment<T> && !std::same_as<T, std::string>) {
-    put(to.init(field).template as<capnp::DynamicStruct>(), value);
-  } else {
-    to.set(field, scalar(value, field.getType()));
-  }
-}
-
-template <class T>
-void put(struct_builder to, const T& value) {
-  const auto& list = fields_of<T>(to.getSchema());
-  if constexpr (is_a<T, std::variant>) {
-    auto field = list[value.index()];
-    std::visit(
-      [&](const auto& alternative) {
-        put(to.init(field).template as<capnp::DynamicStruct>(), alternative);
-      },
-      value
-    );
-  } else {
-    std::size_t at = 0;
-    ledger::fields(
-      [&](std::string_view, const auto& member) { put_member(to, list[at++], member); }, value
-    );
-  }
-}
-
-// -- decoding ---------------------------------------------------------------------------------
-
-using struct_reader = capnp::DynamicStruct::Reader;
-
-/// The first thing that was wrong; empty while nothing is.
-struct complaint {
-  std::string text;
-
-  void add(std::string what) {
-    if (text.empty())
-      text = std::move(what);
-  }
-};
-
-template <class T>
-void get(struct_reader from, T& value, complaint& wrong);
-
-bool is_utf8(std::string_view text);
-
-template <class T>
-void get_scalar(const capnp::DynamicValue::Reader& from, T& value, complaint& wrong) {
-  if constexpr (is_id<T>) {
-    get_scalar(from, value.value, wrong);
-  } else if constexpr (std::same_as<T, std::string>) {
-    if (from.getType() == capnp::DynamicValue::DATA) {
-      auto bytes = from.as<capnp::Data>();
-      value.assign(reinterpret_cast<const char*>(bytes.begin()), bytes.size());
-      return;
-    }
-    auto text = from.as<capnp::Text>();
-    value.assign(text.begin(), text.size());
-    if (!is_utf8(value))
-      wrong.add("a text is not UTF-8");
-  } else if constexpr (fixed_bytes<T>) {
-    auto bytes = from.as<capnp::Data>();
-    if (bytes.size() == 0)
-      return;
-    if (bytes.size() != value.bytes.size())
-      return wrong.add(
-        "a digest or id has " + std::to_string(bytes.size()) + " bytes instead of "
-        + std::to_string(value.bytes.size())
-      );
-    std::copy(bytes.begin(), bytes.end(), value.bytes.begin());
-  } else if constexpr (moment<T>) {
-    set_ticks(value, from.as<std::int64_t>());
-  } else if constexpr (std::is_enum_v<T>) {
-    auto read = from.as<capnp::DynamicEnum>();
-    if (read.getRaw() >= read.getSchema().getEnumerants().size())
-      return wrong.add("an enumeration holds the unknown value " + std::to_string(read.getRaw()));
-    value = static_cast<T>(read.getRaw());
-  } else {
-    value = from.as<T>();
-  }
-}
-
-template <class T>
-void get_list(capnp::DynamicList::Reader from, std::vector<T>& values, complaint& wrong) {
-  values.reserve(std::min<std::size_t>(from.size(), 1'024));
-  for (auto element : from) {
-    auto& value = values.emplace_back();
-    if constexpr (std::is_class_v<T> && !is_id<T> && !fixed_bytes<T> && !std::same_as<T, std::string>)
-      get(element.template as<capnp::DynamicStruct>(), value, wrong);
-    else
-      get_scalar(element, value, wrong);
-    if (!wrong.text.empty())
-      return;
-  }
-}
-
-inline void get_list(capnp::DynamicList::Reader from, text_map& values, complaint& wrong) {
-  for (auto element : from) {
-    auto entry = element.as<capnp::DynamicStruct>();
-    std::string key;
-    std::string value;
-    get_scalar(entry.get("key"), key, wrong);
-    get_scalar(entry.get("value"), value, wrong);
-    values.insert_or_assign(std::move(key), std::move(value));
-  }
-}
-
-template <class T>
-void get_member(struct_reader from, capnp::StructSchema::Field field, T& value, complaint& wrong) {
-  if constexpr (is_a<T, std::optional>) {
-    if (!from.has(field))
-      return;
-    auto& present = value.emplace();
-    if constexpr (std::is_arithmetic_v<typename T::value_type>)
-      get_scalar(from.get(field).template as<capnp::DynamicStruct>().get("value"), present, wrong);
-    else
-      get_member(from, field, present, wrong);
-  } else if constexpr (is_a<T, std::vector> || std::same_as<T, text_map>) {
-    get_list(from.get(field).template as<capnp::DynamicList>(), value, wrong);
-  } else if constexpr (std::is_class_v<T> && !is_id<T> && !fixed_bytes<T> && !moment<T> && !std::same_as<T, std::string>) {
-    get(from.get(field).template as<capnp::DynamicStruct>(), value, wrong);
-  } else {
-    get_scalar(from.get(field), value, wrong);
-  }
-}
-
-/// Reads the alternative number `at`.
-template <std::size_t I = 0, class V>
-void get_alternative(
-  std::size_t at, struct_reader from, capnp::StructSchema::Field field, V& value, complaint& wrong
-) {
-  if constexpr (I < std::variant_size_v<V>) {
-    if (at != I)
-      return get_alternative<I + 1>(at, from, field, value, wrong);
-    get(from.get(field).template as<capnp::DynamicStruct>(), value.template emplace<I>(), wrong);
-  }
-}
-
-template <class T>
-void get(struct_reader from, T& value, complaint& wrong) {
-  if (!wrong.text.empty())
-    return;
-  const auto& list = fields_of<T>(from.getSchema());
-  if constexpr (is_a<T, std::variant>) {
-    KJ_IF_MAYBE (which, from.which()) {
-      for (std::size_t i = 0; i < list.size(); ++i)
-        if (list[i] == *which)
-          return get_alternative(i, from, list[i], value, wrong);
-    }
-    wrong.add("a union holds a member that this version does not know");
-  } else {
-    std::size_t at = 0;
-    ledger::fields(
-      [&](std::string_view, auto& member) { get_member(from, list[at++], member, wrong); }, value
-    );
-  }
 }
 
 } // namespace assay::wire::walk

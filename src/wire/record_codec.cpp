@@ -8,7 +8,9 @@ namespace assay::wire {
 
 namespace {
 
-using walk::data;
+capnp::Data::Reader data(const void* bytes, std::size_t size) {
+  return {static_cast<const kj::byte*>(bytes), size};
+}
 
 std::string_view text_of(capnp::Data::Reader bytes) {
   return {reinterpret_cast<const char*>(bytes.begin()), bytes.size()};
@@ -34,6 +36,23 @@ result<ledger::entry, malformed> read_entry(schema::Proposal::Reader from) {
   return ledger::entry{*std::move(s), std::move(canonical), {}, false};
 }
 
+result<proposal_head, malformed> head_of(schema::Proposal::Reader from) {
+  if (!from.isRecord())
+    return proposal_head{};
+  return walk::read_message<schema::Record>(
+    text_of(from.getRecord()),
+    limits::proposal_bytes,
+    [](schema::Record::Reader r) -> result<proposal_head, malformed> {
+      auto said = r.getPayload();
+      auto kind = static_cast<std::size_t>(said.which());
+      return proposal_head{
+        r.getSchemaVersion(),
+        kind < std::variant_size_v<ledger::payload>,
+        said.isClusterVersion() ? said.getClusterVersion().getVersion() : std::uint16_t{0}};
+    }
+  );
+}
+
 /// What stays of an entry that cannot be read: its bytes, and its hash for the batch's signature.
 ledger::entry unread_entry(schema::Proposal::Reader from) {
   ledger::entry e;
@@ -45,6 +64,10 @@ ledger::entry unread_entry(schema::Proposal::Reader from) {
   if (e.is_record)
     e.hash = ledger::record_hash(e.canonical);
   return e;
+}
+
+result<std::uint16_t, malformed> version_of(schema::Record::Reader from) {
+  return from.getSchemaVersion();
 }
 
 void put_entry(schema::Proposal::Builder to, const ledger::entry& e) {
@@ -89,7 +112,16 @@ std::string encode(const ledger::state_entry& s) {
 }
 
 result<ledger::record, malformed> decode_record(std::string_view canonical) {
-  return walk::decode_as<schema::Record, ledger::record>(canonical, limits::proposal_bytes);
+  auto r = walk::decode_as<schema::Record, ledger::record>(canonical, limits::proposal_bytes);
+  if (r)
+    return r;
+  auto needs = walk::read_message<schema::Record>(canonical, limits::proposal_bytes, version_of);
+  if (!needs || *needs <= ledger::schema_version)
+    return r;
+  return unexpected{malformed{
+    "the record needs schema version " + std::to_string(*needs) + "; this program knows 1 to "
+    + std::to_string(ledger::schema_version) + " (" + r.error().text
+    + "): use a newer version of Assay"}};
 }
 
 result<ledger::state_entry, malformed> decode_state(std::string_view canonical) {
@@ -98,11 +130,15 @@ result<ledger::state_entry, malformed> decode_state(std::string_view canonical) 
   );
 }
 
-std::optional<ledger::record> read_record(std::string_view canonical) {
+result<ledger::record, std::string> read_record(std::string_view canonical) {
   auto r = decode_record(canonical);
   if (!r)
-    return {};
+    return unexpected{r.error().text};
   return *std::move(r);
+}
+
+result<proposal_head, malformed> head_of_proposal(std::string_view bytes) {
+  return walk::read_message<schema::Proposal>(bytes, limits::proposal_bytes, head_of);
 }
 
 ledger::entry make_entry(const ledger::record& r) {

@@ -18,7 +18,8 @@ struct malformed {
   std::string text;
 };
 
-/// At most limits::record_bytes, which `fits` asks before a proposal is made.
+/// Fields that only a newer version knows are left out of the value; `canonical` keeps them, and so
+/// does whoever passes it on.
 std::string encode(const ledger::record& r);
 std::string encode(const ledger::state_entry& s);
 result<ledger::record, malformed> decode_record(std::string_view canonical);
@@ -39,7 +40,15 @@ result<ledger::entry, malformed> decode_proposal(std::string_view bytes);
 std::string encode(const ledger::batch& b);
 result<ledger::batch, malformed> decode_batch(std::string_view bytes);
 
+/// What a leader looks at before a proposal enters a batch; cheaper than decoding it.
+struct proposal_head {
+  std::uint16_t schema_version = 0; ///< 0: it is no record.
+  bool is_known_kind = true;
+  std::uint16_t raises_to = 0; ///< The version that a `cluster_version` agrees on.
+};
+result<proposal_head, malformed> head_of_proposal(std::string_view bytes);
+
 /// For ledger::auditor.
-std::optional<ledger::record> read_record(std::string_view canonical);
+result<ledger::record, std::string> read_record(std::string_view canonical);
 
 } // namespace assay::wire

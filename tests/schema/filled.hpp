@@ -15,6 +15,9 @@ namespace assay::test {
 
 class filler {
 public:
+  /// `skips`: only every so manieth member of a struct gets something; 1: all of them.
+  explicit filler(int skips = 1) : skips_{skips} {}
+
   template <class T>
   T make() {
     T value{};
@@ -55,21 +58,29 @@ private:
     else if constexpr (std::is_integral_v<T>)
       v = static_cast<T>(++count_);
     else
-      ledger::fields([&](std::string_view, auto& member) { fill(member); }, v);
+      ledger::fields(
+        [&](std::string_view, auto& member) {
+          if (++turns_ % skips_ == 0)
+            fill(member);
+        },
+        v
+      );
   }
 
+  const int skips_;
+  int turns_ = 0;
   std::int64_t count_ = 0;
 };
 
 /// Calls `with(name, value)` for each alternative of the variant V, filled.
 template <class V, std::size_t I = 0, class With>
-void each_filled(With with) {
+void each_filled(With with, int skips = 1) {
   if constexpr (I < std::variant_size_v<V>) {
     with(
       ledger::alternatives<V>[I],
-      V { std::in_place_index<I>, filler{}.make<std::variant_alternative_t<I, V>>() }
+      V { std::in_place_index<I>, filler{skips}.make<std::variant_alternative_t<I, V>>() }
     );
-    each_filled<V, I + 1>(with);
+    each_filled<V, I + 1>(with, skips);
   }
 }
 

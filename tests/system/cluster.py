@@ -4,6 +4,7 @@ A `Cluster` is a `World` without a standalone: members are started, joined, kill
 agent may serve them all. It promises what `World` does: nothing lives on after `close`.
 """
 
+import http.client
 import json
 import random
 import re
@@ -152,9 +153,11 @@ class Cluster(World):
 
     def found(self, at):
         """How often each project was declared, as that member's ledger has it."""
-        log = self.patiently(at, "ledger", "log", "--limit", "1000", "-o", "json").out
+        def look():  # From the leader, not from a copy that may be behind.
+            said = self.at(at, "ledger", "log", "--limit", "1000", "-o", "json")
+            return said.code == 0 and "no leader" not in said.err and said.out
         found = {}
-        for one in json.loads(log):
+        for one in json.loads(eventually(look, f"{at} reads the ledger", ADMIN_RETRY)):
             if one["kind"] == "declared" and one["summary"].endswith("project declared"):
                 name = one["summary"].split()[0]
                 found[name] = found.get(name, 0) + 1
@@ -198,6 +201,14 @@ class Cluster(World):
         """One chat at that member's ingress."""
         body = {"model": "tiny", "messages": [{"role": "user", "content": text}], **more}
         return self.post(body, where=(self.members[name].address, 7100), key=self.secret)
+
+    def metrics(self, name):
+        connection = http.client.HTTPConnection(self.members[name].address, 7101, timeout=30)
+        try:
+            connection.request("GET", "/metrics")
+            return connection.getresponse().read().decode()
+        finally:
+            connection.close()
 
     def close(self, is_failed=False):
         self.end_started(lambda process: Path(process.args[0]).name == "assayd")

@@ -101,6 +101,9 @@ def scenario_cluster_without_quorum():
         for part in ("quorum is lost", *others, "2 are needed", "assayd"):
             expect(part in said, f"`{part}` is named", said)
         w.at(lead, "status").ends(5, "quorum is lost")
+        w.at(lead, "get", "projects").ends(0, "before", "no leader could be asked")
+        w.at(lead, "ledger", "log").ends(0, "no leader could be asked")
+        w.at(lead, "get", "jobs").is_ok()
         w.begin(others[0])
         w.put(lead, "after")
         found = w.found(others[0])
@@ -276,9 +279,17 @@ def scenario_cluster_separate_ingress():
                 w.kill(name)
         failed = loaded(w, ["i", "j"], deed)
         expect(not failed, "no request failed", len(failed), *failed[:3])
+        stale = eventually(lambda: int(w.ask("i").headers.get("x-assay-stale-seconds", 0)), "answers say so")
+        expect(stale < 60, "and for how long", stale)
+        expect("assay_stale_seconds 0" not in w.metrics("i") and "assay_ledger_has_leader 0" in w.metrics("i"),
+               "metrics say so", w.metrics("i"))
         for name in ("a", "b", "c"):
             w.begin(name)
         w.settled()
         w.wait_connected()
+        w.at("a", "explain", "--decision", w.ask("j").headers["x-assay-decision"]).ends(0, "tiny")
+        w.at("a", "explain", "--decision", "k-1-1").ends(3, "k-1-1")
+        w.at("a", "explain", "--model", "tiny").ends(0, "eligible")
         failed = loaded(w, ["i", "j"], lambda: w.put("a", "after"))
         expect(not failed, "no request failed", len(failed), *failed[:3])
+        eventually(lambda: "x-assay-stale-seconds" not in w.ask("i").headers, "the new leader renews it")

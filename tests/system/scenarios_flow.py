@@ -1,6 +1,7 @@
 """From a file to an answer, and everything that a person does on the way."""
 
 import json
+from datetime import datetime, timezone
 
 from world import World, eventually, expect
 
@@ -11,8 +12,50 @@ def direct(w, body):
     return w.post(body, where=where, key=secret)
 
 
+def audit(w, name, move):
+    """An auditor with a copy: who served, as the node says, without the node; and no other copy is believed."""
+    nobody = {"env": w.environment(ASSAY_SERVER=f"unix:{w.root}/no.sock")}
+    copy = w.root / "audit.ledger"
+
+    def both():
+        """The node's answer and the copy's; another record between the two and they are asked again."""
+        w.assay("ledger", "export", copy).ends(0, "signed by", "ledger verify")
+        at = datetime.now(timezone.utc).isoformat()
+        live = w.assay("who-served", "tiny", "--at", at).is_ok()
+        file = w.assay("who-served", "tiny", "--at", at, "--file", copy, **nobody).is_ok()
+        expect(live.out == file.out, "node and copy give one answer", live, file)
+        return file
+    said = eventually(both, "node and copy give one answer")
+    for part in (name, move, f"assay reverse {move}", "qualification", "policy short", "in force", "record "):
+        expect(part in said.out, f"the answer names {part}", said)
+    w.assay("who-served", "tiny", "--at", "2001-01-01T00:00:00Z", "--file", copy, **nobody).ends(3, "carried nothing yet")
+    w.assay("who-served", "tiny", "--at", "yesterday").ends(1, "RFC 3339")
+    w.assay("who-served", "none").ends(3, "routes: tiny")
+    w.assay("history", "tiny", "--file", copy, **nobody).ends(0, move)
+    expect(w.assay("history", "tiny", "-o", "json").json() == w.assay("history", "tiny", "--file", copy, "-o", "json").json(),
+           "node and copy have one history")
+
+    verified = w.assay("ledger", "verify", copy, **nobody).is_ok()
+    expect("hold up to" in verified.out, "the copy verifies without a server", verified)
+    piped = w.write("piped.ledger", "")
+    piped.write_bytes(w.raw_output("assay", "ledger", "export", "-"))
+    w.assay("ledger", "diff", copy, piped, **nobody).is_ok()
+    whole = copy.read_bytes()
+    tampered = w.root / "tampered.ledger"
+    middle = len(whole) // 2
+    tampered.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1:])
+    w.assay("ledger", "verify", tampered, **nobody).ends(4, "record ", "believe nothing")
+    w.assay("who-served", "tiny", "--file", tampered, **nobody).ends(4, "record ")
+    tampered.write_bytes(whole[:-8])
+    w.assay("ledger", "verify", tampered, **nobody).ends(4, "ends within a frame")
+    w.assay("ledger", "diff", copy, tampered, **nobody).ends(4, "tampered.ledger")
+    tampered.write_bytes(b"no ledger\n")
+    w.assay("ledger", "verify", tampered, **nobody).ends(1, "no exported ledger")
+    return copy
+
+
 def scenario_full_flow():
-    """apply, qualify, promote, chat, explain, reverse, refused."""
+    """apply, qualify, promote, chat, explain, audit, reverse, refused."""
     with World() as w:
         w.start()
         w.assay("apply", "-f", w.catalog()).is_ok()
@@ -46,11 +89,15 @@ def scenario_full_flow():
         w.assay("explain", "--decision", "0" * 8).ends(3)
 
         move = w.get("moves")[-1]["name"]
+        copy = audit(w, name, move)
         w.assay("reverse", move, "--reason", "test", "--wait", patience=90).is_ok()
         refused = eventually(lambda: w.chat("capital of France").fails(503, "no_qualified_implementation"),
                              "after the reverse nothing is served")
         said = w.assay("explain", "--decision", refused.headers["x-assay-decision"]).is_ok()
         expect("refused" in said.out and name in said.out, "a refusal is explained as well", said)
+        later = w.root / "later.ledger"
+        w.assay("ledger", "export", later).is_ok()
+        w.assay("ledger", "diff", copy, later).ends(0, "audit.ledger is a prefix of", "more:", "move")
         said = w.assay("ledger", "verify").is_ok()
         expect("hold" in said.out, "the ledger verifies", said)
         log = w.assay("ledger", "log", "--limit", "100").is_ok().out

@@ -241,6 +241,13 @@ items:{items}
     def assay(self, *words, **how):
         return self.run("assay", *words, **how)
 
+    def raw_output(self, program, *words):
+        """Standard output that is no text."""
+        done = subprocess.run([BIN / program, *map(str, words)], capture_output=True, timeout=PATIENCE, check=False,
+                              env=self.environment(), stdin=subprocess.DEVNULL)
+        expect(done.returncode == 0, "a command failed", words, done.stderr)
+        return done.stdout
+
     def get(self, kind):
         return self.assay("get", kind, "-o", "json").json()
 

@@ -11,6 +11,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,14 +30,26 @@ struct call {
   ledger::author author;
 };
 
-/// A JSON document, or, with `text` set, a body of another type.
+/// A JSON document, or, with `text_type` set, a body of another type: whole, or piece by piece.
 struct reply {
   json::object document;
   std::string text;
   std::string text_type;
+  int status = 200; ///< Of the text: another member's answer comes as it was given.
+  std::function<std::optional<std::string>()> next_piece{};
 };
 
 using answer = result<reply, problem>;
+
+/// What a read is answered from: on the leader the newest there is, elsewhere this member's own
+/// copy, and the answer says which.
+struct seen_tables {
+  std::shared_ptr<const ledger::tables> tables;
+  std::uint64_t seq = 0;
+  json::object
+    label; ///< `seq`, `freshness`, and for a copy `as_of_ms`: when its last batch was stamped.
+};
+result<seen_tables, problem> read_for(const call& c); // dispatch.cpp
 
 /// The whole API as one handler for a listener.
 http::service_response serve(app::parts& parts, const http::service_request& request);
@@ -60,6 +74,9 @@ answer decision(const call& c);         // explain.cpp
 answer ledger_log(const call& c);       // records.cpp
 answer ledger_show(const call& c);      // records.cpp
 answer ledger_verify(const call& c);    // records.cpp
+answer ledger_export(const call& c);    // served.cpp
+answer who_served(const call& c);       // served.cpp
+answer history(const call& c);          // served.cpp
 answer status(const call& c);           // cluster.cpp
 answer has_cluster(const call& c);      // members.cpp
 answer cluster_backup(const call& c);   // backup.cpp

@@ -11,7 +11,8 @@ namespace assay::app::admin {
 
 namespace {
 
-enum class answered_by : std::uint8_t { leader, anyone };
+/// `leader_or_copy`: when nobody leads that can be asked, from our own copy, labelled so.
+enum class answered_by : std::uint8_t { leader, leader_or_copy, anyone };
 
 struct route {
   std::string_view method;
@@ -39,19 +40,22 @@ constexpr route routes[] = {
   {"POST", "waive", waive, "implementation gates hours reason record_id"},
   {"POST", "revoke", revoke, "kind name reason record_id"},
   {"POST", "approve", approve, "artifact reason record_id"},
-  {"POST", "explain", explain, "model key input_tokens output_tokens stream"},
+  {"POST", "explain", explain, "model key input_tokens output_tokens stream", answered_by::anyone},
   {"GET", "decisions/*", decision, "", answered_by::anyone},
-  {"GET", "ledger", ledger_log, "limit subject"},
-  {"POST", "ledger/verify", ledger_verify},
-  {"GET", "ledger/*", ledger_show},
+  {"GET", "ledger", ledger_log, "limit subject", answered_by::leader_or_copy},
+  {"POST", "ledger/verify", ledger_verify, "", answered_by::anyone},
+  {"GET", "ledger/export", ledger_export, "", answered_by::anyone},
+  {"GET", "ledger/*", ledger_show, "", answered_by::leader_or_copy},
+  {"GET", "routes/*/served", who_served, "at_ms", answered_by::leader_or_copy},
+  {"GET", "routes/*/changes", history, "limit", answered_by::leader_or_copy},
   {"POST", "clock/trust", trust_clock, "reason", answered_by::anyone},
   {"POST", "hosts/token", host_token, "name pool"},
   {"POST", "jobs", submit, "name model input priority record_id"},
   {"GET", "jobs/*/output", job_output},
   {"GET", "jobs/*/errors", job_errors},
   {"POST", "jobs/*/cancel", cancel_job, "reason"},
-  {"GET", "*", list},
-  {"GET", "*/*", describe},
+  {"GET", "*", list, "", answered_by::leader_or_copy},
+  {"GET", "*/*", describe, "", answered_by::leader_or_copy},
   {"DELETE", "*/*", remove, "reason"},
 };
 
@@ -154,16 +158,24 @@ std::optional<problem> unknown_word(const route& r, const call& c) {
 }
 
 /// To whoever leads, when that is known and another one; what was passed on once is not again.
-http::service_response
+result<http::service_response, problem>
 pass_on(app::parts& parts, const http::service_request& request, const ledger::author& author) {
   if (!parts.settings.is_coordinator)
-    return error_response(not_for_an_ingress(parts));
+    return unexpected{not_for_an_ingress(parts)};
   auto now = parts.engine->status();
   auto is_known = now.leader_id != 0 && now.leader_id != now.server_id;
   if (!parts.forwarding || !is_known || !request.peer_uid)
-    return error_response(no_leader_here(parts));
-  auto got = parts.forwarding->ask(now.leader_id, request, author);
-  return got ? std::move(*got) : error_response(got.error());
+    return unexpected{no_leader_here(parts)};
+  return parts.forwarding->ask(now.leader_id, request, author);
+}
+
+/// Who asked while the lead was being lost is told by the ledger that nobody leads; why that is so,
+/// and what to do, the group knows.
+problem explained(const app::parts& parts, problem why) {
+  auto is_lost = parts.group && parts.engine->status().leader_id == 0;
+  if (is_lost && why.kind == problem_kind::unavailable)
+    why.next = no_leader_here(parts).what;
+  return why;
 }
 
 http::service_response respond(
@@ -174,8 +186,11 @@ http::service_response respond(
   std::vector<std::string> path
 ) {
   auto lead = parts.lead.get();
-  if (r.who == answered_by::leader && !lead)
-    return pass_on(parts, request, author);
+  if (r.who != answered_by::anyone && !lead) {
+    auto passed = pass_on(parts, request, author);
+    if (passed || r.who == answered_by::leader)
+      return passed ? std::move(*passed) : error_response(passed.error());
+  }
   auto body = body_of(request);
   if (!body)
     return error_response(body.error());
@@ -184,9 +199,9 @@ http::service_response respond(
     return error_response(*unknown);
   auto got = r.handler(c);
   if (!got)
-    return error_response(got.error());
+    return error_response(explained(parts, got.error()));
   if (!got->text_type.empty())
-    return {200, got->text_type, std::move(got->text)};
+    return {got->status, got->text_type, std::move(got->text), std::move(got->next_piece)};
   return {200, "application/json", json::serialize(got->document)};
 }
 
@@ -294,6 +309,21 @@ number_at(const json::object& from, std::string_view key, std::int64_t otherwise
       std::string{key},
       {}}};
   return number;
+}
+
+result<seen_tables, problem> read_for(const call& c) {
+  if (c.lead) {
+    auto read = read_now(*c.parts.engine);
+    if (!read)
+      return unexpected{read.error()};
+    return seen_tables{
+      read->tables, read->seq, {{"seq", read->seq}, {"freshness", "linearizable"}}};
+  }
+  auto view = c.parts.engine->current();
+  return seen_tables{
+    tables_of(*view),
+    view->seq,
+    {{"seq", view->seq}, {"freshness", "bounded"}, {"as_of_ms", view->stamped_at.value}}};
 }
 
 json::object to_json(const store::receipt& r) {

@@ -5,6 +5,8 @@
 #include "src/app/admin/admin.hpp"
 #include "src/app/asking.hpp"
 
+#include <boost/json/serialize.hpp>
+
 #include <future>
 
 namespace assay::app::admin {
@@ -80,9 +82,40 @@ as_things_are_now(const call& c, const routing::decision_ring::entry& entry) {
   return *got->what;
 }
 
+/// Where the ring is that holds the decision: ids begin with the name of their ingress, which is
+/// its member's. Nothing: here, or nobody knows.
+const ledger::member* holder_of(const call& c, const ledger::tables& t) {
+  const ledger::member* best = nullptr;
+  for (const auto& m : t.head.members)
+    if (c.path[1].starts_with(m.name + "-") && (!best || m.name.size() > best->name.size()))
+      best = &m;
+  return best && best->name != c.parts.settings.name ? best : nullptr;
+}
+
+/// An ingress that can be asked, for a coordinator that has none.
+const ledger::member* any_ingress(const call& c, const ledger::tables& t) {
+  for (const auto& m : t.head.members)
+    if (!m.ingress.empty() && c.parts.group->is_reached(m.id))
+      return &m;
+  return nullptr;
+}
+
+/// Another member's answer, as it gave it.
+answer ask_member(const call& c, const ledger::member& whom, const http::service_request& request) {
+  auto got = c.parts.forwarding->ask(whom.id, request, c.author);
+  if (!got)
+    return unexpected{got.error()};
+  return reply{{}, std::move(got->body), std::move(got->content_type), got->status};
+}
+
 } // namespace
 
 answer explain(const call& c) {
+  if (!c.parts.ingress && c.parts.group) {
+    auto tables = tables_of(*c.parts.engine->current());
+    if (const auto* whom = any_ingress(c, *tables))
+      return ask_member(c, *whom, {"POST", "/assay/v1/explain", {}, json::serialize(c.body), {}});
+  }
   auto model = text_at(c.body, "model");
   auto key = text_at(c.body, "key", false);
   auto input = number_at(c.body, "input_tokens", 0);
@@ -122,6 +155,17 @@ answer explain(const call& c) {
 }
 
 answer decision(const call& c) {
+  if (c.parts.forwarding) {
+    auto tables = tables_of(*c.parts.engine->current());
+    if (const auto* holder = holder_of(c, *tables))
+      return ask_member(c, *holder, {"GET", "/assay/v1/decisions/" + c.path[1], {}, {}, {}});
+  }
+  if (!c.parts.ingress)
+    return unexpected{problem{
+      problem_kind::not_found,
+      "no ingress of this cluster made decision '" + c.path[1] + "'",
+      {},
+      "x-assay-decision of an answer holds it"}};
   using found = http::ingress_server::found_decision;
   auto promise = std::make_shared<std::promise<found>>();
   auto future = promise->get_future();

@@ -174,7 +174,7 @@ json::array job_items(const world& w) {
       failed += part.failed;
     }
     std::string state = row.ended ? std::string{ledger::name(row.ended->end)} : "queued";
-    if (!row.ended)
+    if (!row.ended && w.lead)
       if (auto now = ask<job_answer>(*w.parts.actors, w.lead->jobs, job_question{id}))
         state = std::string{jobs::name(now->state)};
     all.push_back(json::object{
@@ -202,7 +202,8 @@ void add_details(
   if (kind == "replicas")
     return add_replica(w, name, item);
   if (kind == "qualifications") {
-    auto run = ask<run_answer>(*w.parts.actors, w.lead->evaluator, run_question{{name}});
+    auto run = w.lead ? ask<run_answer>(*w.parts.actors, w.lead->evaluator, run_question{{name}})
+                      : unexpected{problem{}};
     item["running"] = run && run->running;
     item["stage"] = run && run->running ? run->stage : "";
     item["done"] = run ? run->done : 0;
@@ -234,7 +235,8 @@ void add_details(
           item["waits_for"] = one.waits_for;
   }
   if (kind == "jobs") {
-    auto now = ask<job_answer>(*w.parts.actors, w.lead->jobs, job_question{{name}});
+    auto now = w.lead ? ask<job_answer>(*w.parts.actors, w.lead->jobs, job_question{{name}})
+                      : unexpected{problem{}};
     item["why"] = now ? now->why : "";
     if (const auto* row = ledger::find(t.jobs, job_id{name}); row && row->ended)
       item["why"] = row->ended->detail;

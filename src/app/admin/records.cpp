@@ -245,7 +245,8 @@ answer ledger_log(const call& c) {
   }
   // The view that is published may be a moment behind what was just answered; a read closes it
   // first.
-  if (auto read = read_now(*c.parts.engine); !read)
+  auto read = read_for(c);
+  if (!read)
     return unexpected{read.error()};
   json::array records;
   if (query.subject.empty()) {
@@ -271,11 +272,13 @@ answer ledger_log(const call& c) {
       "a subject is the name of a thing, as assay get KIND prints it"}};
   // Oldest first, as a log is read.
   std::ranges::reverse(records);
-  return reply{{{"records", std::move(records)}}, {}, {}};
+  auto document = std::move(read->label);
+  document["records"] = std::move(records);
+  return reply{std::move(document), {}, {}};
 }
 
 answer ledger_show(const call& c) {
-  if (auto read = read_now(*c.parts.engine); !read)
+  if (auto read = read_for(c); !read)
     return unexpected{read.error()};
   auto seq = seq_of(c.parts, c.path[1]);
   if (!seq)
@@ -300,7 +303,7 @@ answer ledger_show(const call& c) {
 }
 
 answer ledger_verify(const call& c) {
-  auto read = read_now(*c.parts.engine);
+  auto read = read_for(c);
   if (!read)
     return unexpected{read.error()};
   verification check{c.parts};

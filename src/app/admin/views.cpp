@@ -69,10 +69,12 @@ void add_declaration(
 } // namespace
 
 result<world, problem> look(const call& c) {
-  auto read = read_now(*c.parts.engine);
+  auto read = read_for(c);
   if (!read)
     return unexpected{read.error()};
-  world w{c.parts, c.lead, read->tables, read->seq, {}, {}, wall_now()};
+  world w{c.parts, c.lead, read->tables, read->seq, std::move(read->label), {}, {}, wall_now()};
+  if (!c.lead)
+    return w;
   auto parts = ask<parts_answer>(*c.parts.actors, c.lead->supervisor, parts_question{});
   if (!parts)
     return unexpected{parts.error()};
@@ -92,8 +94,9 @@ answer list(const call& c) {
   auto w = look(c);
   if (!w)
     return unexpected{w.error()};
-  return reply{
-    {{"items", kind->items(*w)}, {"seq", w->seq}, {"freshness", "linearizable"}}, {}, {}};
+  auto document = w->label;
+  document["items"] = kind->items(*w);
+  return reply{std::move(document), {}, {}};
 }
 
 answer describe(const call& c) {
@@ -113,8 +116,9 @@ answer describe(const call& c) {
       "there is no " + std::string{kind->subject} + " '" + c.path[1] + "'",
       {},
       "assay get " + std::string{kind->path} + " lists them"}};
-  json::object document{
-    {"item", *found}, {"yaml", ""}, {"seq", w->seq}, {"freshness", "linearizable"}};
+  auto document = w->label;
+  document["item"] = *found;
+  document["yaml"] = "";
   add_details(*w, kind->path, c.path[1], document["item"].as_object());
   add_declaration(document, *w->tables, kind->subject, c.path[1]);
   auto history = history_of(c.parts, {std::string{kind->subject}, c.path[1], 20});

@@ -10,9 +10,10 @@ namespace assay::app::admin {
 /// One moment: what the ledger says and what is seen.
 struct world {
   app::parts& parts;
-  std::shared_ptr<const leading> lead;
+  std::shared_ptr<const leading> lead; ///< Null in a copy.
   std::shared_ptr<const ledger::tables> tables;
   std::uint64_t seq = 0;
+  json::object label; ///< How fresh it is. A copy shows no hosts and pools: only the leader does.
   std::map<host_id, host_answer> hosts;
   std::map<pool_id, std::shared_ptr<const pool::pool_view>> pools;
   wall_ms now;

@@ -106,7 +106,7 @@ TEST_CASE("a vote waits for who cannot be reached, and does not keep others from
 
 TEST_CASE("a group that decides has no problem, even with one member away") {
   auto h = health_of(
-    head({named(1), named(2), named(3)}), engine(1, 1, three), {{2, {true, {}, 1}}, {3, {}}}
+    head({named(1), named(2), named(3)}), engine(1, 1, three), {{2, {.is_up = true}}, {3, {}}}
   );
   CHECK(h.problem.empty());
   CHECK(h.leader == "c1");
@@ -127,7 +127,7 @@ TEST_CASE("a lost quorum says who is missing, how many are needed and what to do
 
 TEST_CASE("an election is told apart from a lost quorum") {
   auto h =
-    health_of(head({named(1), named(2), named(3)}), engine(1, 0, three), {{2, {true, {}, 1}}});
+    health_of(head({named(1), named(2), named(3)}), engine(1, 0, three), {{2, {.is_up = true}}});
   CHECK(h.problem.find("election") != std::string::npos);
   CHECK(h.problem.find("lost") == std::string::npos);
 }
@@ -137,6 +137,15 @@ TEST_CASE("who was removed is told so, and who only has not heard yet is not") {
   CHECK(gone.problem.find("removed") != std::string::npos);
   auto early = health_of(head({named(1), named(2)}), engine(4, 0, {}), {});
   CHECK(early.problem.find("removed") == std::string::npos);
+}
+
+TEST_CASE("who was removed while it was away learns it by the closed doors of all others") {
+  auto all = head({named(1), named(2), named(3)});
+  member_seen closed{.is_closed_to_us = true};
+  auto shut = health_of(all, engine(1, 0, three), {{2, closed}, {3, closed}});
+  CHECK(shut.problem.find("removed") != std::string::npos);
+  auto half = health_of(all, engine(1, 0, three), {{2, closed}, {3, {}}});
+  CHECK(half.problem.find("removed") == std::string::npos);
 }
 
 TEST_CASE("peers are the other members whose key is not revoked") {

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include <functional>
+
 namespace assay::ledger::test {
 
 TEST_CASE("a declaration that changes nothing is refused as unchanged") {
@@ -12,6 +14,44 @@ TEST_CASE("a declaration that changes nothing is refused as unchanged") {
   other.items_at_least = 30;
   CHECK(w.code(declared{other}) == "taken");
   CHECK(w.t.policies->at({"lenient"}).what.items_at_least == 30);
+}
+
+TEST_CASE("a policy's life: declared, replaced by a version of its own, taken away when not needed"
+) {
+  auto stricter = lenient;
+  stricter.items_at_least = 30;
+  auto absent = [](world& w) {
+    w.must(declared{catalog::model{.id = {"m"}, .name = "m"}});
+    w.must(retired{declaration_kind::policy, "lenient"});
+  };
+  auto idle = [](world& w) { w.must(declared{catalog::model{.id = {"m"}, .name = "m"}}); };
+  auto needed = [](world&) {};
+  struct pair {
+    std::function<void(world&)> from;
+    payload what;
+    std::string code;
+  };
+  const retired gone{declaration_kind::policy, "lenient"};
+  const std::vector<pair> all{
+    {absent, declared{lenient}, "taken"},
+    {absent, declared{stricter}, "taken"},
+    {absent, gone, "not_found"},
+    {idle, declared{lenient}, "unchanged"},
+    {idle, declared{stricter}, "taken"},
+    {idle, gone, "taken"},
+    {needed, declared{lenient}, "unchanged"},
+    {needed, declared{stricter}, "taken"},
+    {needed, gone, "in_use"},
+  };
+  const auto first = world::site().t.policies->at({"lenient"}).record;
+  for (const auto& one : all) {
+    auto w = world::site();
+    one.from(w);
+    CHECK(w.code(one.what) == one.code);
+    auto* now = find(w.t.policies, policy_id{"lenient"});
+    if (now && now->what == stricter)
+      CHECK(now->record != first);
+  }
 }
 
 TEST_CASE("what something depends on cannot be taken away, and the refusal names the dependents") {

@@ -162,6 +162,18 @@ TEST_CASE("a waiver ends by its hour or before it, and not twice") {
   CHECK(w.code(waiver_ended{"w1"}) == "unchanged");
 }
 
+TEST_CASE("a waiver that ran out by itself waits to be looked at, once (I21)") {
+  auto w = world::site();
+  w.must(waives({4, 5}, day_ms));
+  CHECK(waivers_to_review(w.t, {dawn.value + day_ms - 1}).empty());
+  w.now.value += day_ms;
+  REQUIRE(waivers_to_review(w.t, w.now).size() == 1);
+  CHECK(waivers_to_review(w.t, w.now)[0]->waiver.id == "w1");
+  w.must(waiver_ended{"w1"});
+  CHECK(waivers_to_review(w.t, w.now).empty());
+  CHECK(w.code(waiver_ended{"w1"}) == "unchanged");
+}
+
 TEST_CASE("revoking a manifest quarantines the artifact for good (I16)") {
   auto w = world::site();
   qualify(w, {"q1"}, impl_a);

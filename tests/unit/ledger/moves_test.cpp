@@ -180,6 +180,38 @@ TEST_CASE("a waiver of gate 5 authorises where a qualification is missing") {
   CHECK(w.code(move_authorised{mv, {}, {"w5"}}) == "taken");
 }
 
+TEST_CASE("an authorisation is of the qualifications as they were judged, or of none (I16)") {
+  auto w = at(state::proposed);
+  auto version = [&](const char* id) { return w.t.qualifications->at({id}).seq; };
+  auto judged = [&](std::vector<std::uint64_t> versions) {
+    return move_authorised{mv, {{"qa"}, {"qb"}}, {}, std::move(versions)};
+  };
+  CHECK(w.code(judged({version("qa")})) == "bad_authorisation");
+  CHECK(w.code(judged({version("qa"), version("qb") - 1})) == "stale_qualification");
+  auto before = judged({version("qa"), version("qb")});
+  // Suspended and verified again: it holds, and is another than was judged.
+  w.must(qualification_changed{{"qb"}, qualification::event::drift, {}, ""});
+  w.must(good_run(w, "again", {"qb"}));
+  w.must(decision({"qb"}, qualification::event::reverify_pass, {"again"}));
+  CHECK(w.code(before) == "stale_qualification");
+  CHECK(w.code(judged({version("qa"), version("qb")})) == "taken");
+}
+
+TEST_CASE("a move freezes a policy that stands, and keeps its digest (I11)") {
+  auto w = at(state::cancelled);
+  auto p = plan(w, "next", all_to(impl_b));
+  p.policy = some_digest("none");
+  CHECK(w.code(p) == "unknown_policy");
+  auto frozen = w.t.policies->at({"lenient"}).record;
+  p.policy = frozen;
+  w.must(p);
+  auto stricter = lenient;
+  stricter.score_at_least_ppm = 900'000;
+  w.must(declared{stricter});
+  CHECK(w.t.policies->at({"lenient"}).record != frozen);
+  CHECK(w.t.moves->at({"next"}).plan.policy == frozen);
+}
+
 TEST_CASE("an authorisation needs a way back that is proven now (I10)") {
   auto w = at(state::proposed);
   auto row = w.t.moves->at(mv);

@@ -33,8 +33,8 @@ entry entry_of(const state_entry& s) {
 record world::next_record(payload p, trust believed) {
   std::array<std::uint8_t, 10> chance{};
   auto number = ++records_;
-  for (unsigned i = 0; i < 8; ++i)
-    chance[2 + i] = static_cast<std::uint8_t>(number >> (8 * i)); // The first two lose bits.
+  for (unsigned i = 0; i < 7; ++i)
+    chance[3 + i] = static_cast<std::uint8_t>(number >> (8 * i)); // Those before lose bits.
   return make_record(
     make_uuid7(1, chance), std::move(p), {"tester", authentication::socket}, {}, believed
   );
@@ -46,7 +46,21 @@ verdict world::send(batch b) {
   b.proposer = "one";
   last = apply(t, b, ++index, known);
   known.learn(last);
+  keep(b);
   return last.verdicts.back();
+}
+
+void world::keep(const batch& b) {
+  for (const auto& change : last.rows) {
+    if (!change.row)
+      continue;
+    if (auto* about = std::get_if<subject_row>(&*change.row))
+      subjects[about->what].push_back(about->seq);
+    auto* row = std::get_if<record_row>(&*change.row);
+    for (const auto& e : b.entries)
+      if (row && e.hash == row->stamp.record)
+        kept.push_back({row->stamp, std::get<record>(e.what)});
+  }
 }
 
 verdict world::say(payload p, trust believed) {
@@ -54,7 +68,10 @@ verdict world::say(payload p, trust believed) {
 }
 
 verdict world::say(const record& r) {
-  return send({.entries = {entry_of(r)}});
+  auto answer = send({.entries = {entry_of(r)}});
+  if (auto* taken = std::get_if<receipt>(&answer); taken && !taken->repeated)
+    story.push_back({now, r});
+  return answer;
 }
 
 verdict world::say(const state_entry& s) {

@@ -2,11 +2,13 @@
 // A ledger in memory with a small site already declared, for tests of rules: say something, look at
 // the verdict, look at the tables.
 
-#include "src/ledger/apply.hpp"
+#include "src/ledger/chronicle.hpp"
 #include "src/ledger/status.hpp"
+#include "tests/support/forged_export.hpp"
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace assay::ledger::test {
 
@@ -41,6 +43,9 @@ public:
   wall_ms now = dawn;
   std::uint64_t index = 0;
   batch_outcome last;
+  std::vector<told> story; ///< Every record that `say` had taken, as it was said.
+  std::vector<kept_record> kept; ///< Every record that was taken, by its number.
+  std::map<digest, std::vector<std::uint64_t>> subjects;
 
   /// One record in a batch of its own.
   verdict say(payload p, trust believed = trust::measured);
@@ -58,6 +63,8 @@ public:
   record next_record(payload p, trust believed = trust::measured);
 
 private:
+  void keep(const batch& b);
+
   std::uint64_t records_ = 0;
 };
 

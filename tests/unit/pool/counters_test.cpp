@@ -123,6 +123,17 @@ TEST_CASE("after its end a lease is kept, halved or void by the contract's rule"
   }
 }
 
+TEST_CASE("a lease is stale from its end on, and one that never was is not") {
+  auto counters = std::make_shared<endpoint_counters>(key);
+  CHECK(counters->stale_for(dawn) == 0ns);
+  counters->accept({.credits = 1, .until = dawn});
+  CHECK(counters->stale_for(dawn - 1ns) == 0ns);
+  CHECK(counters->stale_for(dawn) == 0ns);
+  CHECK(counters->stale_for(dawn + 3s) == 3s);
+  counters->accept({.credits = 1, .until = dawn + 10s});
+  CHECK(counters->stale_for(dawn + 3s) == 0ns);
+}
+
 TEST_CASE("batch leaves the interactive headroom free") {
   CHECK(capacity(with_credits(1), terms(traffic_class::batch)) == 1);
   CHECK(capacity(with_credits(2), terms(traffic_class::batch)) == 1);

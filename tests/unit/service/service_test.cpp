@@ -9,6 +9,7 @@
 #include <future>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace assay::http {
 
@@ -95,6 +96,35 @@ TEST_CASE("a sink that has had enough ends the exchange") {
     exchange(at(*listener), {"POST", "/", {}, "x"}, {}, [](std::string_view) { return false; });
   REQUIRE_FALSE(got);
   CHECK(got.error().kind == client_failure::cancelled);
+}
+
+TEST_CASE("a body that is made piece by piece arrives whole, and the next request is answered") {
+  auto listener = listen({}, [](const service_request&) {
+    service_response answer{200, "application/octet-stream", {}};
+    answer.next_piece = [left = 3]() mutable -> std::optional<std::string> {
+      return left-- > 0 ? std::string(100'000, static_cast<char>('a' + left)) : std::string{};
+    };
+    return answer;
+  });
+  auto expected = std::string(100'000, 'c') + std::string(100'000, 'b') + std::string(100'000, 'a');
+  for (int i = 0; i < 2; ++i) {
+    auto got = exchange(at(*listener), {});
+    REQUIRE(got);
+    CHECK(got->body == expected);
+  }
+}
+
+TEST_CASE("a body that cannot go on is cut, and nobody takes it for the whole") {
+  auto listener = listen({}, [](const service_request&) {
+    service_response answer{200, "application/octet-stream", {}};
+    answer.next_piece = [first = true]() mutable -> std::optional<std::string> {
+      return std::exchange(first, false) ? std::optional<std::string>{"half"} : std::nullopt;
+    };
+    return answer;
+  });
+  auto got = exchange(at(*listener), {});
+  REQUIRE_FALSE(got);
+  CHECK(got.error().kind == client_failure::cut);
 }
 
 TEST_CASE("an answer over the limit is cut off") {

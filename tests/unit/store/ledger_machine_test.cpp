@@ -23,13 +23,14 @@ struct world {
     load_or_make_signing_seed(directory.keys() / "ledger.key").value();
   ledger::signing_key key{seed};
 
-  std::unique_ptr<ledger_engine> open() {
+  std::unique_ptr<ledger_engine> open(std::uint16_t knows = ledger::schema_version) {
     engine_options options;
     options.map_bytes = 256 << 20;
     if (!ledger_engine::is_bootstrapped(directory))
       REQUIRE(ledger_engine::bootstrap(directory, options));
-    auto engine =
-      ledger_engine::open(directory, std::make_unique<ledger_machine>(seed, "local"), options);
+    auto engine = ledger_engine::open(
+      directory, std::make_unique<ledger_machine>(seed, "local", knows), options
+    );
     if (!engine)
       FAIL(to_text(engine.error()));
     return *std::move(engine);
@@ -63,19 +64,28 @@ ledger::record identity(const std::string& host) {
   );
 }
 
+bool says(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
 class nothing_known : public row_lookup {
   std::optional<std::string> find(std::string_view) const override { return {}; }
 };
 
 std::string exported(const ledger_engine& engine, const world& in) {
+  auto whole = ledger_export::begin(engine, {in.key, "local"});
+  if (!whole)
+    FAIL(to_text(whole.error()));
   std::string out;
-  auto done = export_ledger(engine, {in.key, "local"}, [&](std::string_view frame) {
-    out += frame;
-    return true;
-  });
-  if (!done)
-    FAIL(to_text(done.error()));
-  return out;
+  for (;;) {
+    auto piece = whole->next();
+    if (!piece)
+      FAIL(to_text(piece.error()));
+    if (piece->empty())
+      return out;
+    out += *piece;
+  }
 }
 
 } // namespace
@@ -159,6 +169,115 @@ TEST_CASE("a batch is applied with the signature of the member it names, and no 
   CHECK(apply(follows, seal(unknown, identity("h333"), 5)).find("no member") != std::string::npos);
   CHECK(apply(follows, "no batch").find("no batch") != std::string::npos);
   CHECK(follows.stands().seq == before);
+}
+
+TEST_CASE("a record that the cluster did not agree to take is refused before it is proposed") {
+  world in;
+  auto engine = in.open();
+  found(*engine, in);
+  REQUIRE(barrier(*engine));
+  const auto before = engine->status().last_index;
+  auto newer = identity("h1");
+  newer.schema_version = ledger::schema_version + 1;
+  auto said = put(*engine, newer);
+  REQUIRE_FALSE(said);
+  CHECK(said.error().kind == problem_kind::refused);
+  CHECK(says(said.error().what, "needs schema version 2; this cluster takes 1 to 1"));
+  CHECK(says(said.error().what, "nothing was applied"));
+  auto raise = ledger::make_record(ledger::cluster_version{ledger::schema_version + 1}, operator_);
+  said = put(*engine, raise);
+  REQUIRE_FALSE(said);
+  CHECK(says(said.error().what, "this program knows schema versions 1 to 1"));
+  CHECK(engine->status().last_index == before);
+}
+
+TEST_CASE("a kind that no program of its version knows is refused before it is proposed") {
+  world in;
+  ledger_machine machine{in.seed, "one"};
+  auto bytes = wire::encode_proposal(
+    ledger::make_record(make_uuid7(1, {}), ledger::key_revoked{{"k"}, ""}, operator_)
+  );
+  CHECK_FALSE(machine.refuse(bytes));
+  std::size_t refused = 0;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    if (bytes[at] != '\x14') // The kind's number, wherever the union says it.
+      continue;
+    auto newer = bytes;
+    newer[at] = '\x7f';
+    auto why = machine.refuse(newer);
+    refused += why && why->what.find("of a kind that no program of schema") != std::string::npos;
+  }
+  CHECK(refused == 1);
+}
+
+TEST_CASE("a ledger under a newer schema is not opened by an older program, which says where it is"
+) {
+  world in;
+  std::uint64_t seq = 0;
+  {
+    auto engine = in.open(2);
+    found(*engine, in);
+    auto raised = put(*engine, ledger::make_record(ledger::cluster_version{2}, operator_));
+    REQUIRE(raised);
+    seq = raised->seq;
+    REQUIRE(barrier(*engine));
+  }
+  auto old =
+    ledger_engine::open(in.directory, std::make_unique<ledger_machine>(in.seed, "local", 1), {});
+  REQUIRE_FALSE(old);
+  CHECK(old.error().kind == problem_kind::refused);
+  CHECK(says(old.error().what, "at seq " + std::to_string(seq)));
+  CHECK(says(old.error().what, "written under schema version 2; this program knows 1 to 1"));
+  CHECK(tables_of(in.open(2)->current())->head.schema_version == 2); // It is unharmed.
+}
+
+TEST_CASE("a program that the cluster outgrows applies nothing of the batch that says so") {
+  world in;
+  nothing_known none;
+  ledger_machine leads{in.seed, "one", 2}, follows{in.seed, "one", 1};
+  auto seal = [&](const ledger::payload& what, std::int64_t stamp) {
+    return leads.seal(
+      {wire::encode_proposal(ledger::make_record(what, operator_))}, wall_ms{stamp}, 1
+    );
+  };
+  auto created = seal(ledger::cluster_created{cluster, "lab"}, 1);
+  auto raised = seal(ledger::cluster_version{2}, 2);
+  for (auto* each : {&leads, &follows})
+    CHECK(each->apply(created, 1, 1, none).too_new.empty());
+  CHECK(leads.apply(raised, 2, 1, none).too_new.empty());
+  auto stopped = follows.apply(raised, 2, 1, none);
+  CHECK(says(stopped.too_new, "at seq 2, is written under schema version 2"));
+  CHECK(stopped.rows.empty());
+  CHECK(follows.stands().seq == 1);
+  CHECK(leads.stands().seq == 2);
+}
+
+TEST_CASE("an older program ends at the entry that agrees on a newer schema, at each start again") {
+  class careless : public ledger_machine {
+    using ledger_machine::ledger_machine;
+    std::optional<problem> refuse(std::string_view) const override { return {}; }
+  };
+  world in;
+  auto start = [&](std::promise<std::string>& died) {
+    engine_options options;
+    options.map_bytes = 256 << 20;
+    options.stop_process = [&](const std::string& why) { died.set_value(why); };
+    return ledger_engine::open(
+      in.directory, std::make_unique<careless>(in.seed, "local", 1), options
+    );
+  };
+  found(*in.open(), in);
+  std::promise<std::string> first, second;
+  {
+    auto engine = start(first).value();
+    CHECK_FALSE(put(*engine, ledger::make_record(ledger::cluster_version{2}, operator_)));
+    auto why = first.get_future().get();
+    CHECK(
+      says(why, "of the log is too new: the ledger, at seq 3, is written under schema version 2")
+    );
+  }
+  auto engine = start(second);
+  CHECK(says(second.get_future().get(), "at seq 3, is written under schema version 2"));
 }
 
 TEST_CASE("an export is believed by the auditor; cut or changed it is not") {

@@ -1,5 +1,6 @@
 #include "src/base/peer_limits.hpp"
 #include "src/wire/fabric_codec.hpp"
+#include "tests/support/fabric_samples.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
@@ -13,154 +14,19 @@ namespace assay::wire {
 namespace {
 
 using namespace assay::fabric;
+using namespace assay::fabric::test;
 using namespace std::chrono_literals;
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span{text});
 }
 
-digest a_digest(std::uint8_t fill) {
-  digest d;
-  d.bytes.fill(fill);
-  return d;
-}
-
-fabric::inventory an_inventory() {
-  return {
-    .devices = {{catalog::family::nvidia, "GPU-8f1c", "H100", 80'000'000'000}},
-    .host_memory_bytes = 1ull << 40,
-    .cpus = 96,
-    .runtimes = {"llama-server", "vllm"},
-    .fingerprint = {a_digest(1), {{"kernel", "6.1.0"}, {"os", "Debian 12"}}},
-  };
-}
-
-fabric::replica_report a_report() {
-  return {
-    .replica = {"m/p/a/0@h"},
-    .implementation = {"m/p/a"},
-    .generation = 7,
-    .phase = replica_phase::failed,
-    .address = "127.0.0.1",
-    .port = 7200,
-    .secret = "s3cret",
-    .slots = 4,
-    .fingerprint = a_digest(2),
-    .reason = "ended while loading",
-    .exit = exit_report{true, 9, "killed: out of memory"},
-    .log_tail = std::string("tail\0with any byte\xff", 20),
-    .started_at = {1'764'000'000'000},
-    .adopted = true,
-  };
-}
-
-fabric::artifact_manifest a_manifest() {
-  return {
-    .id = {"m/a"},
-    .kind = catalog::artifact_kind::neff,
-    .location = "/models/m",
-    .files = {{"config.json", 12, a_digest(3)}, {"weights/0", 1ull << 33, a_digest(4)}},
-  };
-}
-
-fabric::start_replica a_start() {
-  return {
-    .epoch = 3,
-    .replica = {"m/p/a/0@h"},
-    .implementation = {"m/p/a"},
-    .model = {"m"},
-    .generation = 8,
-    .profile = {"llama-server"},
-    .profile_text = "runtime-profile: llama-server\n",
-    .artifact = a_manifest(),
-    .slots = 4,
-    .limits = {4'096, 3'072, 1'024, 1 << 20},
-    .args = {{"threads", "2"}},
-    .devices = {"GPU-8f1c"},
-  };
-}
-
-fabric::joining_member a_member() {
-  return {
-    .name = "c2",
-    .peers = "10.0.0.2:7104",
-    .agents = "10.0.0.2:7103",
-    .ingress = "10.0.0.2:7100",
-    .signing_public = std::string(64, 'a'),
-    .disk = "0190-disk",
-    .schema_version = 3,
-    .clock = {1'764'000'000'000},
-  };
-}
-
-fabric::join a_join() {
-  return {"c2", {a_digest(6).bytes}, a_member()};
-}
-
-coordinator_at a_coordinator(std::uint8_t number) {
-  return {"10.0.0." + std::to_string(number) + ":7103", {a_digest(number).bytes}};
-}
-
-fabric::joined a_joined() {
-  return {
-    .accepted = true,
-    .identity = {"c2"},
-    .text = "welcome",
-    .leader = a_coordinator(1),
-    .coordinators = {a_coordinator(1), a_coordinator(2)},
-    .cluster =
-      joined_cluster{
-        .cluster = new_uuid7(),
-        .name = "site",
-        .node = 7,
-        .members = {{1, "c1", "10.0.0.1:7104", {a_digest(8).bytes}, "disk-1", true}},
-      },
-  };
-}
-
-/// One of each kind, with every field set to something that is not its default.
-std::vector<agent_message> agent_messages() {
-  return {
-    hello{2, 99, "boot", "host-1", "0.1.0"},
-    agent_heartbeat{},
-    an_inventory(),
-    a_report(),
-    artifact_report{{"m/a"}, a_digest(5), artifact_state::mismatched, 5, 9, "weights/0 differs"},
-    native_samples{{
-      {catalog::family::cpu, "load", "1", "", 0.5, {5}, 10ms},
-      {catalog::family::amd, "temp", "mC", "0000:03:00.0", unsupported{}, {6}, 20ms},
-      {catalog::family::tpu, "hbm", "B", "tpu-0", unavailable{}, {7}, 30ms},
-      {catalog::family::neuron, "ecc", "", "nd0", failed{-5}, {8}, 40ms},
-    }},
-    log_chunk{{"m/p/a/0@h"}, 7, 1'024, "line\n", true},
-    adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}, wall_ms{1'764'000'000'000}},
-    a_join(),
-  };
-}
-
-std::vector<coordinator_message> coordinator_messages() {
-  return {
-    welcome{1, 3, 99, 1'000ms, {"host-1"}, {a_coordinator(1), a_coordinator(2)}},
-    coordinator_heartbeat{3},
-    a_start(),
-    stop_replica{3, {"m/p/a/0@h"}, 8, "moved", 30'000ms},
-    adopt_replica{3, {"r"}, {"i"}, {"m"}, 1, {"http"}, "text", "http://127.0.0.1:8000", 2},
-    forget_replica{3, {"r"}, 1},
-    verify_artifact{3, a_manifest()},
-    drain_host{3, false, "repaired"},
-    want_log{{"r"}, 1, 65'536},
-    closing{closing_reason::not_leader, "moved", a_coordinator(1), {a_coordinator(2)}},
-    a_joined(),
-  };
-}
-
 } // namespace
 
 TEST_CASE("every agent message survives the wire") {
-  auto messages = agent_messages();
-  CHECK(messages.size() == std::variant_size_v<agent_message>);
-  for (const auto& message : messages) {
-    CAPTURE(message.index());
+  CHECK(kinds_of(agent_samples()) == std::variant_size_v<agent_message>);
+  for (const auto& [name, message] : agent_samples()) {
+    CAPTURE(name);
     auto back = decode_agent_message(bytes_of(encode(message)));
     REQUIRE(back);
     CHECK(*back == message);
@@ -168,10 +34,9 @@ TEST_CASE("every agent message survives the wire") {
 }
 
 TEST_CASE("every coordinator message survives the wire") {
-  auto messages = coordinator_messages();
-  CHECK(messages.size() == std::variant_size_v<coordinator_message>);
-  for (const auto& message : messages) {
-    CAPTURE(message.index());
+  CHECK(kinds_of(coordinator_samples()) == std::variant_size_v<coordinator_message>);
+  for (const auto& [name, message] : coordinator_samples()) {
+    CAPTURE(name);
     auto back = decode_coordinator_message(bytes_of(encode(message)));
     REQUIRE(back);
     CHECK(*back == message);
@@ -293,7 +158,7 @@ TEST_CASE("damaged bytes are refused or read as some message, and nothing throws
   auto seed = std::random_device{}();
   CAPTURE(seed);
   std::mt19937 chance{seed};
-  for (const auto& message : coordinator_messages())
+  for (const auto& [name, message] : coordinator_samples())
     for (int i = 0; i < 300; ++i) {
       auto bytes = encode(message);
       for (int flips = 0; flips < 4; ++flips)

@@ -1,185 +1,28 @@
 #pragma once
-// One message of each kind between coordinators, with every field set to something that is not its
-// default.
+// What the tests of the codec between coordinators share: samples, their bytes and their faults.
 
 #include "src/base/peer_limits.hpp"
-#include "src/consensus/configuration.hpp"
 #include "src/wire/peer_checks.hpp"
 #include "src/wire/peer_codec.hpp"
+#include "tests/support/peer_samples.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <span>
 #include <string>
-#include <vector>
 
 namespace assay::wire::test {
 
 using namespace assay::peers;
-using consensus::entry_kind;
+using namespace assay::peers::test;
 
 inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span{text});
 }
 
-inline consensus::configuration members() {
-  return {
-    {1, "10.0.0.1:7104", consensus::member_role::voter},
-    {2, "10.0.0.2:7104", consensus::member_role::spare},
-  };
-}
-
-inline message from_2(consensus::message_body body) {
-  return consensus::message{2, 1, 7, 9, std::move(body)};
-}
-
-inline consensus::append_entries an_append() {
-  return {
-    .version = 1,
-    .term = 5,
-    .previous_index = 10,
-    .previous_term = 4,
-    .commit = 9,
-    .count = 3,
-    .entries =
-      {
-        {4, entry_kind::command, std::string("any\0byte", 8)},
-        {5, entry_kind::barrier, "12345678"},
-        {5, entry_kind::change, consensus::encode(members())},
-      },
-  };
-}
-
-inline consensus::install_snapshot an_install() {
-  return {.version = 1, .term = 5, .mark = {10, 4, 3, members()}};
-}
-
-inline state_page a_page() {
-  state_page page{
-    .from = 2,
-    .to = 1,
-    .attempt = 4,
-    .after = "A",
-    .rows = {{"a", "1"}, {"b", std::string("\0", 1)}},
-    .is_last = true,
-    .index = 12,
-    .term = 5,
-  };
-  page.root.bytes.fill(99);
-  return page;
-}
-
-inline hello a_hello() {
-  return {1, 77, lane::bulk, {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}, 2, "d", 3};
-}
-
-inline digest filled(std::uint8_t with) {
-  digest d;
-  d.bytes.fill(with);
-  return d;
-}
-
-inline pool::pool_view a_view() {
-  pool::pool_view view{.pool = {"gpu"}, .epoch = 5};
-  view.hosts = {{{"h"}, 3, true, true, 8, 7, 1ULL << 40, filled(1), {filled(2), filled(3)}}};
-  pool::replica_view replica{
-    .id = {"m/gpu/a/1@h"},
-    .implementation = {"m/gpu/a"},
-    .host = {"h"},
-    .generation = 9,
-    .phase = pool::phase::saturated,
-    .takes_traffic = true,
-    .address = "10.0.0.7:7200",
-    .secret = "s3cret",
-    .fingerprint = filled(1),
-    .slots = 4,
-    .credits = 3,
-    .in_flight = 2,
-    .devices = {"0", "1"},
-    .reason = "why",
-  };
-  view.replicas = {replica};
-  view.implementations = {{{"m/gpu/a"}, 1, 2, 3, 4, 5, true, true, "a host"}};
-  view.queue = {{1, 2, 3, 4}, std::chrono::milliseconds{55}, 1.5};
-  return view;
-}
-
 inline bool are_same(const pool::pool_view& a, const pool::pool_view& b) {
   return a.pool == b.pool && a.epoch == b.epoch && a.hosts == b.hosts && a.replicas == b.replicas
          && a.implementations == b.implementations && a.queue == b.queue;
-}
-
-inline constexpr std::chrono::milliseconds ms(int count) {
-  return std::chrono::milliseconds{count};
-}
-
-inline ingress_report a_report() {
-  return {5, {"gpu"}, ms(123'456), {{{"10.0.0.7:7200", 9}, 4, 3, 2, 1}}, {7, 8}};
-}
-
-inline ticket_ask an_ask() {
-  return {
-    .epoch = 5,
-    .pool = {"gpu"},
-    .ticket = 7,
-    .traffic = contract::traffic_class::shadow,
-    .project = {"p"},
-    .acceptable = {{"m/gpu/a"}, {"m/gpu/b"}},
-    .excluded = {{"10.0.0.7:7200", 9}},
-    .left = ms(30'000),
-  };
-}
-
-inline lease a_lease() {
-  return {
-    .epoch = 5,
-    .pool = {"gpu"},
-    .endpoint = {"10.0.0.7:7200", 9},
-    .credits = 4,
-    .degraded = contract::degraded_rule::stop,
-    .waiting = pool::contention::interactive_waits,
-    .number = 11,
-    .heard = ms(123'456),
-    .left = ms(9'999),
-  };
-}
-
-inline ticket_refuse a_refusal() {
-  return {5, {"gpu"}, 7, pool::ticket_refusal::no_replica, std::chrono::seconds{9}, true};
-}
-
-inline admin_ask an_admin_ask() {
-  return {3, "POST", "/v1/apply", "dry=1", std::string("a\0b", 3), "root", 2};
-}
-
-/// One of each kind, with every field set to something that is not its default.
-inline std::vector<message> messages() {
-  return {
-    a_hello(),
-    welcome{77},
-    beat{},
-    closing{closing_reason::other_disk, "another disk"},
-    from_2(consensus::request_vote{1, 5, 2, 10, 4, true, true}),
-    from_2(consensus::request_vote_result{1, 5, true, true, 3, 4}),
-    from_2(an_append()),
-    from_2(consensus::append_entries_result{1, 5, 6, 7, 3, 4}),
-    from_2(an_install()),
-    from_2(consensus::timeout_now{1, 5, 10, 4}),
-    state_request{2, 1, 4, 12, "b"},
-    a_page(),
-    ingress_hello{5, {"in-2"}, 77},
-    a_report(),
-    an_ask(),
-    ticket_withdraw{5, {"gpu"}, 7},
-    pools_now{5, {{"cpu"}, {"gpu"}}},
-    pool_state{5, a_view()},
-    a_lease(),
-    ticket_admit{5, {"gpu"}, 7, {"m/gpu/a"}, {"10.0.0.7:7200", 9}},
-    a_refusal(),
-    an_admin_ask(),
-    admin_answer{3, 409, "application/json", "{}"},
-    clock_told{{1'700'000'000'000}},
-  };
 }
 
 inline std::string encoded(const message& what) {

