@@ -198,6 +198,12 @@ http::service_response respond(
   if (auto unknown = unknown_word(r, c))
     return error_response(*unknown);
   auto got = r.handler(c);
+  // The lead was lost since it was looked for: what may come from a copy comes from there.
+  auto is_lost = c.lead && !parts.engine->status().is_leader;
+  if (!got && got.error().kind == problem_kind::unavailable && is_lost && r.who == answered_by::leader_or_copy) {
+    c.lead = nullptr;
+    got = r.handler(c);
+  }
   if (!got)
     return error_response(explained(parts, got.error()));
   if (!got->text_type.empty())
