@@ -1,6 +1,7 @@
 #include "src/app/backup_file.hpp"
 
 #include "src/app/backup_frames.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/store/ledger_audit.hpp"
 #include "src/store/ledger_machine.hpp"
 #include "src/wire/row_codec.hpp"
@@ -42,7 +43,6 @@ std::string to_json(const backup_manifest& m) {
     {"seq", m.seq},
     {"chain", to_text(m.chain)},
     {"last_member", m.last_member},
-    {"schema_version", ledger::schema_version},
     {"rows", m.rows},
     {"blobs", m.blobs}});
 }
@@ -57,8 +57,6 @@ backup_manifest parse_manifest(const std::string& text) {
   auto signing = ledger::parse_public_key(word("signing"));
   if (!cluster || !chain || !signing)
     throw std::runtime_error{"an id or a key cannot be read"};
-  if (number("schema_version") > ledger::schema_version)
-    throw std::runtime_error{"its records are of a newer assayd"};
   return {
     *cluster,
     word("cluster_name"),
@@ -206,10 +204,15 @@ private:
         return damaged("rows are out of order");
       last_key_ = row.key;
       root_.add(row);
-      if (auto wrong = audit_.take(row.key, row.value); !wrong.empty())
-        return damaged(wrong);
       if (is_head(row))
         head_ = head_in(row);
+      if (is_head(row) && head_ && !ledger::too_old(*head_, ledger::schema_version).empty())
+        return unexpected{from_.too_new(
+          "is of schema version " + std::to_string(ledger::agreed_schema(*head_))
+          + ", and this assayd knows versions 1 to " + std::to_string(ledger::schema_version)
+        )};
+      if (auto wrong = audit_.take(row.key, row.value); !wrong.empty())
+        return damaged(wrong);
     }
     rows_ += rows->size();
     return to_.rows ? to_.rows(*rows) : result<void, problem>{};
@@ -300,7 +303,10 @@ private:
 
 result<backup_manifest, problem>
 make_and_check(const std::filesystem::path& partial, const backup_source& from) {
-  auto to = backup_writer::create(partial);
+  // The moment of the rows is not before the newest view, and a schema version never goes down: a
+  // head that has gone further says so itself.
+  auto schema = ledger::agreed_schema(store::tables_of(from.engine.current())->head);
+  auto to = backup_writer::create(partial, schema);
   if (!to)
     return unexpected{to.error()};
   if (auto done = backup_making{from, std::move(*to)}.run(); !done)

@@ -1,7 +1,8 @@
 #pragma once
 // The file of `assay cluster backup`: all rows of one moment, the blobs, and the key that signs.
 //
-//   "assay backup\n", version, then frames: kind (1 byte), size (4, little endian), bytes.
+//   "assay backup\n", format and schema version (4 bytes each, little endian), then frames: kind
+//   (1 byte), size (4), bytes.
 //   r rows in the order of keys | b digest of a blob, p its pieces | m what it is, as JSON | e root
 //   over the rows and SHA-256 of all before
 //

@@ -1,6 +1,7 @@
 #include "src/app/backup_frames.hpp"
 
 #include "src/app/backup_file.hpp"
+#include "src/ledger/schema.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -70,14 +71,15 @@ std::optional<std::vector<store::stored_row>> decode_rows(std::string_view bytes
 
 // -- writing
 
-result<backup_writer, problem> backup_writer::create(std::filesystem::path path) {
+result<backup_writer, problem>
+backup_writer::create(std::filesystem::path path, std::uint32_t schema) {
   std::error_code ignored; // Creating it says what is wrong.
   std::filesystem::remove(path, ignored);
   auto fd = store::open_file(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (!fd)
     return unexpected{fd.error()};
   backup_writer out{std::move(path), std::move(*fd)};
-  if (auto done = out.put(std::string{magic} + number(backup_version)); !done)
+  if (auto done = out.put(std::string{magic} + number(backup_version) + number(schema)); !done)
     return unexpected{done.error()};
   return out;
 }
@@ -111,12 +113,20 @@ problem backup_reader::damaged(const std::string& what) const {
     "take another copy of the file, or another backup; nothing was changed"};
 }
 
+problem backup_reader::too_new(const std::string& what) const {
+  return {
+    problem_kind::refused,
+    "the backup " + what,
+    path_.string(),
+    "restore it with the version of assayd that wrote it, or a newer one; nothing was changed"};
+}
+
 result<backup_reader, problem> backup_reader::open(const std::filesystem::path& path) {
   auto fd = store::open_file(path, O_RDONLY);
   if (!fd)
     return unexpected{fd.error()};
   backup_reader out{path, std::move(*fd)};
-  auto begin = out.take(magic.size() + 4);
+  auto begin = out.take(magic.size() + 8);
   if (!begin || !begin->starts_with(magic))
     return unexpected{problem{
       problem_kind::invalid,
@@ -125,12 +135,16 @@ result<backup_reader, problem> backup_reader::open(const std::filesystem::path& 
       "give a file that assay cluster backup wrote"}};
   auto version = number_in(std::string_view{*begin}.substr(magic.size()));
   if (version != backup_version)
-    return unexpected{problem{
-      problem_kind::refused,
-      "the backup has format " + std::to_string(version) + ", and this assayd reads format "
-        + std::to_string(backup_version),
-      path.string(),
-      "restore it with the version of assayd that wrote it, or a newer one"}};
+    return unexpected{out.too_new(
+      "has format " + std::to_string(version) + ", and this assayd reads format "
+      + std::to_string(backup_version)
+    )};
+  auto schema = number_in(std::string_view{*begin}.substr(magic.size() + 4));
+  if (schema > ledger::schema_version)
+    return unexpected{out.too_new(
+      "is of schema version " + std::to_string(schema) + ", and this assayd knows versions 1 to "
+      + std::to_string(ledger::schema_version)
+    )};
   return out;
 }
 

@@ -20,8 +20,8 @@ struct backup_frame {
 
 class backup_writer {
 public:
-  /// A file that is there is replaced.
-  static result<backup_writer, problem> create(std::filesystem::path path);
+  /// A file that is there is replaced. `schema` is the version that a reader has to know.
+  static result<backup_writer, problem> create(std::filesystem::path path, std::uint32_t schema);
 
   result<void, problem> frame(char kind, std::string_view bytes);
   /// The last frame, and all of it on disk.
@@ -39,12 +39,13 @@ private:
 
 class backup_reader {
 public:
-  /// Refuses what is no backup, or one of a newer version.
+  /// Refuses what is no backup, one of another format, and one of a schema that is not known here.
   static result<backup_reader, problem> open(const std::filesystem::path& path);
 
   /// Frames up to the last one, which is checked against all before; nothing may follow it.
   result<backup_frame, problem> next();
   problem damaged(const std::string& what) const;
+  problem too_new(const std::string& what) const;
 
 private:
   backup_reader(std::filesystem::path path, store::descriptor fd)

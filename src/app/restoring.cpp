@@ -58,12 +58,13 @@ result<place, problem> restore_member(
   auto source = [&](const store::row_taker& rows) -> result<store::moment, problem> {
     if (auto done = take_blobs(directory, file, rows, *what); !done)
       return unexpected{done.error()};
-    auto text = ledger::to_text(ledger::public_key{what->signing}) + "\n";
-    if (auto done = store::write_private_file(directory.keys() / "signing.secret", text); !done)
-      return unexpected{done.error()};
     return what->at;
   };
   if (auto done = store::restore(directory, options, source); !done)
+    return unexpected{done.error()};
+  // Behind the state: a directory that may still become another member keeps a key of its own.
+  auto text = ledger::to_text(ledger::public_key{what->signing}) + "\n";
+  if (auto done = store::write_private_file(directory.keys() / "signing.secret", text); !done)
     return unexpected{done.error()};
   return place{what->cluster, what->cluster_name, options.server_id, how.name, {}};
 }

@@ -7,7 +7,8 @@
 namespace assay::app {
 
 /// Checks all of the file before anything is written. What it writes is no member's before the
-/// place that it returns is written too; the records that make it one follow at the first start.
+/// place that it returns is written too, and until then it may be called again, whatever cut it;
+/// the records that make it a member follow at the first start.
 result<place, problem> restore_member(
   const settings& how, const store::data_directory& directory, const std::filesystem::path& file
 );

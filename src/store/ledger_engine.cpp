@@ -124,18 +124,6 @@ make_member(const engine_options& options, std::uint64_t run, const log_store& l
   return consensus::participant::make(how, log);
 }
 
-/// Who may lead at once, and so knows what of its log is committed.
-bool is_sole_voter(const log_store::contents& log, std::uint64_t id) {
-  auto members = log.snapshot ? log.snapshot->configuration : consensus::configuration{};
-  for (const auto& e : log.entries)
-    if (e.kind == consensus::entry_kind::change)
-      if (auto decoded = consensus::decode_configuration(e.bytes))
-        members = *std::move(decoded);
-  const auto* self = consensus::find_member(members, id);
-  return self != nullptr && self->role == consensus::member_role::voter
-         && consensus::voters_of(members) == 1;
-}
-
 /// The first state of a directory, or its refusal when there is any already.
 result<void, problem> found(
   const data_directory& directory,
@@ -262,15 +250,12 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
   if (!member)
     return unexpected{member.error()};
 
-  const auto last = log.first_index + log.entries.size() - 1;
-  const auto is_alone = is_sole_voter(log, options.server_id);
   auto all = std::make_unique<parts>(
     std::move(options), std::move(open), std::move(machine), *std::move(member)
   );
   all->applying.start(state);
   all->writing.start(std::move(log), state.index);
-  if (is_alone)
-    all->shared.wait_for(last);
+  all->shared.wait_until_begun();
   return std::unique_ptr<ledger_engine>{new ledger_engine{std::move(all)}};
 }
 

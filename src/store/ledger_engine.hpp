@@ -119,9 +119,9 @@ public:
   /// What tells this directory from every other one, made with its first state.
   static result<std::string, problem> disk_of(const data_directory& directory);
 
-  /// Loads the state and starts the threads. The whole log of a sole voter is applied when this
-  /// returns, unless the disk is full; of several, a leader has to say what of it is committed. The
-  /// directory must outlive the engine.
+  /// Loads the state and starts the threads. When this returns `status` knows the group; a sole
+  /// voter leads and its whole log is applied, unless the disk is full. Of several, a leader has to
+  /// say what of the log is committed. The directory must outlive the engine.
   static result<std::unique_ptr<ledger_engine>, problem> open(
     const data_directory& directory,
     std::unique_ptr<state_machine> machine,

@@ -18,9 +18,13 @@ result<moment, problem> copy_rows(const state_store::copy& from, const row_taker
 using row_source = std::function<result<moment, problem>(const row_taker& take)>;
 
 /// Makes a directory that goes on behind a moment as a group of one: `options.server_id`, an id
-/// that the group before never used. Refused if there is any state. When the rows are refused by
-/// their source, or this is cut before they are in force, it may be called again.
+/// that the group before never used. Refused where there is a ledger. Whatever cuts it, it may be
+/// called again until an engine was opened on the directory.
 result<void, problem>
 restore(const data_directory& directory, const engine_options& options, const row_source& source);
+
+/// What a restore has left that nobody has opened yet, whole or not; neither a directory without
+/// state nor one whose ledger has run.
+bool holds_a_restore(const data_directory& directory);
 
 } // namespace assay::store

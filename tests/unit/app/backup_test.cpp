@@ -72,7 +72,12 @@ public:
     return out;
   }
 
-  ledger::head_row head() const { return store::tables_of(engine->current())->head; }
+  /// Holds everything that was answered.
+  ledger::head_row head() const {
+    auto now = read_now(*engine);
+    REQUIRE(now);
+    return now->tables->head;
+  }
 
   test::temp_folder where;
   settings how;
@@ -164,7 +169,7 @@ TEST_CASE("a backup of which one bit is another one is refused") {
   }
 }
 
-TEST_CASE("what is no backup, and a backup of a newer format, are told apart") {
+TEST_CASE("what is no backup, and a backup of a newer format or schema, are told apart") {
   backed_up x;
   auto whole = bytes_of(x.file);
   auto newer = whole;
@@ -173,6 +178,14 @@ TEST_CASE("what is no backup, and a backup of a newer format, are told apart") {
   auto refused = read_backup(x.file);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().what == "the backup has format 2, and this assayd reads format 1");
+  CHECK(refused.error().kind == problem_kind::refused);
+  newer = whole;
+  newer[17] = 99;
+  write(x.file, newer);
+  refused = read_backup(x.file);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::refused);
+  CHECK(refused.error().what.starts_with("the backup is of schema version 99"));
   write(x.file, "data: /var/lib/assay and more that is longer than the beginning\n");
   refused = read_backup(x.file);
   REQUIRE_FALSE(refused);
@@ -198,6 +211,26 @@ TEST_CASE("a restored directory goes on behind the backup as one new member with
   again.engine.reset();
   again.start(*at); // Nothing is said twice.
   CHECK(again.head().seq == head.seq);
+}
+
+TEST_CASE("a restore that a full disk or a damaged copy cut leaves a directory that takes another"
+) {
+  backed_up x;
+  member_home again;
+  auto own_key = bytes_of(again.directory.keys() / "signing.secret");
+  auto whole = bytes_of(x.file);
+  write(x.file, whole.substr(0, whole.size() / 2));
+  CHECK_FALSE(restore_member(again.how, again.directory, x.file));
+  CHECK_FALSE(store::ledger_engine::is_bootstrapped(again.directory));
+  CHECK(bytes_of(again.directory.keys() / "signing.secret") == own_key);
+  write(x.file, whole);
+  REQUIRE(restore_member(again.how, again.directory, x.file));
+  // Nobody wrote its place down: as if it had been killed just before.
+  auto at = restore_member(again.how, again.directory, x.file);
+  REQUIRE(at);
+  again.start(*at);
+  CHECK(again.head().members.size() == 1);
+  CHECK(again.blobs->has(x.blob));
 }
 
 TEST_CASE("a directory that holds a ledger is not restored into") {
