@@ -1,5 +1,7 @@
 #include "src/app/allow_list.hpp"
 
+#include "src/base/peer_limits.hpp"
+
 #include <algorithm>
 
 namespace assay::app {
@@ -33,6 +35,26 @@ std::vector<peers::peer> peers_of(const ledger::tables& t, std::uint64_t self) {
       all.push_back({m.id, m.address, *key, m.disk});
   }
   return all;
+}
+
+void key_grace::hold(
+  const std::vector<peers::peer>& known, std::vector<peers::peer>& named, steady_time now
+) {
+  for (auto& one : named) {
+    auto was = std::ranges::find(known, one.node, &peers::peer::node);
+    auto is_changed = was != known.end() && was->key != one.key && was->disk == one.disk;
+    if (!is_changed) {
+      changes_.erase(one.node);
+      continue;
+    }
+    auto& change = changes_.try_emplace(one.node, key_grace::change{one.key, now}).first->second;
+    if (change.to != one.key)
+      change = {one.key, now};
+    if (now - change.since < limits::key_change_grace)
+      one.key = was->key;
+    else
+      changes_.erase(one.node);
+  }
 }
 
 } // namespace assay::app

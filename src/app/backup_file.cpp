@@ -106,10 +106,18 @@ private:
         "the ledger here is empty still",
         "ledger",
         "ask again when assay cluster status shows this member up"}};
+    auto me = std::ranges::find(head->members, from_.member, &ledger::member::name);
+    auto signing = me == head->members.end() ? std::nullopt : from_.signing(me->signing_public);
+    if (!signing)
+      return unexpected{problem{
+        problem_kind::refused,
+        "the ledger names no key of this assayd for a member '" + from_.member + "'",
+        from_.member,
+        "back up on a coordinator that assay cluster status lists"}};
+    what_.signing = *signing;
     what_.cluster = *head->cluster;
     what_.cluster_name = head->name;
     what_.member = from_.member;
-    what_.signing = from_.signing;
     what_.at = *at;
     what_.seq = head->seq;
     what_.chain = head->chain;

@@ -18,6 +18,8 @@
 #include "src/store/ledger_engine.hpp"
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace assay::app {
@@ -44,7 +46,8 @@ struct backup_source {
   const store::blob_store& blobs;
   std::filesystem::path blob_folder;
   std::string member;
-  ledger::signing_key::seed signing{};
+  /// The key with this public half, which the ledger names for `member`; nothing: it is not ours.
+  std::function<std::optional<ledger::signing_key::seed>(const std::string& public_half)> signing;
 };
 
 /// Written beside `file` (`.partial`), mode 0600, synced, read back and checked, then renamed.

@@ -30,7 +30,7 @@ std::string text_of(const problem& why) {
 result<void, problem> group::start(store::ledger_engine& engine) {
   peers::link_options how;
   how.listen = options_.listen;
-  how.keys = options_.keys;
+  how.keys = keys_;
   how.self = options_.self;
   peers::link_events events{
     .message = [this](auto node, peers::message said) { hear(node, std::move(said)); },
@@ -78,6 +78,7 @@ void group::learn(const ledger::tables& tables) {
                           : std::vector<peers::peer>{};
   auto* links = sending_.load();
   std::lock_guard hold{mutex_};
+  grace_.hold(peers_, next, std::chrono::steady_clock::now());
   if (links == nullptr || next == peers_)
     return;
   peers_ = next;
@@ -86,6 +87,15 @@ void group::learn(const ledger::tables& tables) {
   });
   for (const auto& wrong : links->set_peers(std::move(next)))
     log::error("peer_left_out", {{"why", to_text(wrong)}});
+}
+
+result<void, problem> group::change_keys(const fabric::key_pair& keys) {
+  if (keys.shared == keys_.shared && !is_deaf_)
+    return {};
+  keys_ = keys;
+  auto done = links_ ? links_->change_keys(keys) : result<void, problem>{};
+  is_deaf_ = !done;
+  return done;
 }
 
 void group::step(const ledger::tables& wanted, const store::engine_status& now) {

@@ -5,6 +5,7 @@
 // It decides nothing: src/app/allow_list.hpp says who may speak, src/app/group_plan.hpp what
 // changes next, and what is not consensus goes to whoever asked for it.
 
+#include "src/app/allow_list.hpp"
 #include "src/app/clocks.hpp"
 #include "src/app/group_plan.hpp"
 #include "src/fabric/peer_links.hpp"
@@ -43,7 +44,7 @@ struct member_seen {
 
 class group final : public store::peer_sender {
 public:
-  explicit group(group_options options) : options_{std::move(options)} {}
+  explicit group(group_options options) : options_{std::move(options)}, keys_{options_.keys} {}
   ~group() override = default;
 
   /// Listens and dials. `engine` was opened with this as its sender.
@@ -51,8 +52,13 @@ public:
   /// From its return on nothing reaches the engine; what that still sends goes out.
   void stop();
 
-  /// The members that the ledger names now. From any thread.
+  /// The members that the ledger names now. From any thread, and now and then by the leadership's:
+  /// who is named with a new key is known by the old one for `limits::key_change_grace` more.
   void learn(const ledger::tables& tables);
+
+  /// Speaks with these from now on. Before `start`, or by the leadership's thread. When it cannot,
+  /// it is deaf until it is said again.
+  result<void, problem> change_keys(const fabric::key_pair& keys);
 
   /// Every now and then, by the leadership's thread: tells the others our clock, and hands over
   /// when ours is off.
@@ -86,11 +92,14 @@ private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, member_seen> seen_;
   std::vector<peers::peer> peers_;
+  key_grace grace_;
 
   // Of the leadership's thread.
   steady_time next_step_;
   steady_time next_clock_;
   std::uint64_t last_promoted_ = 0;
+  fabric::key_pair keys_;
+  bool is_deaf_ = false;
 };
 
 } // namespace assay::app

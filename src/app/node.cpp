@@ -38,6 +38,10 @@ result<void, problem> node::whole::open_ledger() {
   if (!loaded)
     return unexpected{loaded.error()};
   secrets = std::move(*loaded);
+  auto keys_opened = own_keys::open(*directory, secrets);
+  if (!keys_opened)
+    return unexpected{keys_opened.error()};
+  keys = std::move(*keys_opened);
   if (is_new)
     if (auto done = store::ledger_engine::bootstrap(*directory, engine_options()); !done)
       return done;
@@ -47,13 +51,13 @@ result<void, problem> node::whole::open_ledger() {
   if (place)
     group = std::make_unique<app::group>(group_options{
       .listen = text_of(how.peers),
-      .keys = secrets.curve,
+      .keys = keys->curve(),
       .self = {place->cluster, place->node, *disk, ledger::schema_version},
       .first_peers = place->first_peers,
       .other = [this](auto node, peers::message said) { hear(node, std::move(said)); },
       .reach = [this](auto node, auto lane, bool is_up) { note_reach(node, lane, is_up); },
     });
-  auto machine = std::make_unique<store::ledger_machine>(secrets.signing, how.name);
+  auto machine = std::make_unique<store::ledger_machine>(keys->signing(), how.name);
   auto engine_opened = store::ledger_engine::open(*directory, std::move(machine), engine_options());
   if (!engine_opened)
     return unexpected{engine_opened.error()};
@@ -128,6 +132,7 @@ result<void, problem> node::whole::start() {
     before = read_endpoints(how.data);
   if (auto done = open_ledger(); !done)
     return done;
+  keep_keys(); // A change of them that was cut.
   spawn_actors();
   if (auto done = start_ingress(); !done)
     return done;
@@ -195,6 +200,7 @@ fabric::standing node::whole::standing() const {
 void node::whole::fill_parts() {
   parts.settings = how;
   parts.data = how.data;
+  parts.keys = keys.get();
   parts.engine = engine.get();
   parts.blobs = blobs.get();
   parts.ingress = ingress.get();

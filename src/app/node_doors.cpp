@@ -53,7 +53,7 @@ result<void, problem> node::whole::start_ingress() {
 
 result<void, problem> node::whole::start_hub() {
   fabric::hub_options options;
-  options.keys = secrets.curve;
+  options.keys = keys->curve();
   options.standing = standing();
   if (before && how.agents.port == 0)
     how.agents.port = port_again(before->agents);
@@ -96,7 +96,6 @@ result<void, problem> node::whole::start_hub() {
   hub = std::move(*started);
   joins.emplace(*engine);
   parts.hub = hub.get();
-  parts.hub_key = secrets.curve.shared;
   return {};
 }
 

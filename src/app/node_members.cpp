@@ -94,6 +94,8 @@ void node::whole::watch_leadership() {
         [this](const store::engine_status& now) {
           if (!group)
             return;
+          keep_keys();
+          group->learn(*tables_of(*engine->current()));
           group->compare_clocks(now);
           group->step(*tables_of(*engine->current()), now);
           tell_standing(now);

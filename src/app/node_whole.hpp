@@ -9,6 +9,7 @@
 #include "src/app/joining.hpp"
 #include "src/app/leadership.hpp"
 #include "src/app/node.hpp"
+#include "src/app/own_keys.hpp"
 #include "src/app/parts.hpp"
 #include "src/app/standalone.hpp"
 
@@ -34,6 +35,16 @@ inline std::string reachable(const std::string& host) {
   return host == "0.0.0.0" ? "127.0.0.1" : host == "::" ? "::1" : host;
 }
 
+/// How far a change of our own keys has come. The leadership's thread's.
+struct key_change_state {
+  steady_time named_since;   ///< The ledger names the next ones; none: it does not.
+  steady_time unheard_since; ///< Nobody answers; none: somebody does, or none wait.
+  bool speaks_next = false;  ///< The links have the next pair, because nobody took the other one.
+  bool is_links_due = false; ///< They have to change theirs,
+  bool is_hub_due = false;   ///< or the hub has,
+  steady_time not_before;    ///< and when they failed to, not before this.
+};
+
 struct node::whole {
   whole(settings s, std::optional<app::place> where) : how{std::move(s)}, place{std::move(where)} {}
 
@@ -41,6 +52,8 @@ struct node::whole {
   std::optional<app::place> place; ///< A standalone has none.
   std::optional<store::data_directory> directory;
   own_secrets secrets;
+  std::unique_ptr<own_keys> keys;
+  key_change_state key_change;
   app::metrics metrics;
   std::unique_ptr<app::forwarding> forwarding;
   std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
@@ -82,6 +95,10 @@ struct node::whole {
   void fill_parts();
   void watch_leadership();
   void lead(std::uint64_t term);
+  void keep_keys();
+  void take_next_keys(steady_time now);
+  void try_next_keys(steady_time now);
+  void carry_out_keys(steady_time now);
   void follow();
   result<void, problem> start_hub();
   result<void, problem> start_listeners();

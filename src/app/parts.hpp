@@ -7,6 +7,7 @@
 #include "src/app/group.hpp"
 #include "src/app/leading.hpp"
 #include "src/app/metrics.hpp"
+#include "src/app/own_keys.hpp"
 #include "src/app/settings.hpp"
 #include "src/fabric/hub.hpp"
 #include "src/http/ingress_server.hpp"
@@ -27,7 +28,7 @@ struct parts {
   store::blob_store* blobs = nullptr;
   http::ingress_server* ingress = nullptr;
   fabric::hub* hub = nullptr;
-  fabric::public_key hub_key;
+  own_keys* keys = nullptr;
   app::metrics* metrics = nullptr;
   std::shared_ptr<pool::endpoint_registry> counters;
   caf::actor_system* actors = nullptr;

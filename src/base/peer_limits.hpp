@@ -44,6 +44,11 @@ inline constexpr auto clock_told_ages = std::chrono::seconds{5}; ///< What was t
 /// For the leader's answer to what a follower passed on; an apply of many files takes its time.
 inline constexpr auto forward_patience = std::chrono::seconds{25};
 inline constexpr std::size_t unsaid_answers = 16; ///< To one member that cannot be reached now.
+/// Who is named with a new key goes on with the old one for so long, here and there, so that it
+/// hears by it that it is named so.
+inline constexpr auto key_change_grace = std::chrono::seconds{1};
+/// With new keys that wait, and nobody who answers: the others may know those already.
+inline constexpr auto key_change_patience = std::chrono::seconds{3};
 /// For the others to connect and catch up before a change of the group is tried again.
 inline constexpr auto group_change_retry = std::chrono::seconds{1};
 

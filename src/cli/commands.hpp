@@ -90,6 +90,9 @@ int cluster_token(const context& c, bool is_ingress);
 int cluster_join(const context& c, const std::string& token);
 int cluster_status(const context& c);
 int cluster_transfer(const context& c, const std::string& to);
+int cluster_rotate_keys(
+  const context& c, const std::string& name, const std::string& reason, bool leaves_hosts
+);
 int cluster_remove(const context& c, const std::string& name, const std::string& reason);
 int cluster_backup(const context& c, const std::string& file);
 int cluster_restore(const context& c, const std::string& file);

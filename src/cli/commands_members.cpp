@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::seconds hand_over_patience{15};
-constexpr std::chrono::hours file_patience{6}; ///< Whole disks are read and written.
+constexpr std::chrono::seconds away_patience{10}; ///< A link is dialled again within five.
+constexpr std::chrono::hours file_patience{6};    ///< Whole disks are read and written.
 
 int print_token(const context& c, const json::object& answer, const char* whom, const char* next) {
   if (c.how != format::table) {
@@ -212,6 +213,103 @@ int cluster_remove(const context& c, const std::string& name, const std::string&
   else
     std::printf("%s is no member any more\n", name.c_str());
   return 0;
+}
+
+namespace {
+
+/// A host learns new keys from the coordinator that it is connected to.
+std::optional<problem> hosts_away(const context& c) {
+  auto all = c.server.get("hosts");
+  if (!all)
+    return all.error();
+  std::string names;
+  for (const auto& item : all->at("items").as_array())
+    if (const auto& host = item.as_object(); text_at(host, "state") != "connected")
+      names += (names.empty() ? "" : ", ") + text_at(host, "name");
+  if (names.empty())
+    return {};
+  return problem{
+    problem_kind::refused,
+    "away now, so new keys would lock out: " + names + "; nobody's are changed",
+    "hosts",
+    "start their agents, or assay revoke host NAME; --leave-hosts changes them all the same"};
+}
+
+/// Whoever leads last, because it hands over first.
+result<std::vector<std::string>, problem> members_in_turn(const context& c) {
+  auto now = c.server.get("cluster");
+  if (!now)
+    return unexpected{now.error()};
+  std::vector<std::string> names;
+  auto leader = text_at(*now, "leader");
+  for (const auto& item : now->at("members").as_array())
+    if (auto name = text_at(item.as_object(), "name"); name != leader)
+      names.push_back(name);
+  if (!leader.empty())
+    names.push_back(leader);
+  return names;
+}
+
+/// Until the member itself says that it has them.
+result<json::object, problem>
+rotate_one(const context& c, const std::string& name, const std::string& reason) {
+  auto made = patiently(c, away_patience, ("changing " + name).c_str(), [&] {
+    return c.server.post("cluster/rotate-keys", {{"name", name}, {"reason", reason}});
+  });
+  if (!made)
+    return made;
+  auto wanted = text_at(*made, "curve_public");
+  return patiently(
+    c,
+    start_patience,
+    (name + " changes").c_str(),
+    [&]() -> result<json::object, problem> {
+      auto has = c.server.get("cluster/keys/" + name);
+      if (!has || text_at(*has, "curve_public") == wanted)
+        return has;
+      return unexpected{problem{
+        problem_kind::unavailable,
+        name + " has not taken its new keys yet; they are on record",
+        name,
+        "see assay cluster status and its log; it takes them by itself"}};
+    }
+  );
+}
+
+} // namespace
+
+int cluster_rotate_keys(
+  const context& c, const std::string& name, const std::string& reason, bool leaves_hosts
+) {
+  if (auto away = leaves_hosts ? std::nullopt : hosts_away(c)) {
+    complain(*away);
+    return 1;
+  }
+  auto names = name.empty() ? members_in_turn(c) : std::vector{name};
+  if (!names)
+    return complain(names.error());
+  json::array changed;
+  std::optional<problem> failed;
+  std::string kept; // What keeps one from it keeps the others as well.
+  for (const auto& one : *names) {
+    auto has =
+      failed ? result<json::object, problem>{unexpected{*failed}} : rotate_one(c, one, reason);
+    if (!has) {
+      kept += (kept.empty() ? "" : ", ") + one;
+      failed = has.error();
+      continue;
+    }
+    if (c.how == format::table)
+      std::printf("%s has new keys\n", one.c_str());
+    changed.emplace_back(*std::move(has));
+  }
+  if (c.how != format::table)
+    std::fputs(show_items(changed, c.how, c.where).c_str(), stdout);
+  if (!failed)
+    return 0;
+  complain(*failed);
+  std::fprintf(stderr, "not changed: %s\n", kept.c_str());
+  return 1;
 }
 
 int trust_clock(const context& c, const std::string& reason) {

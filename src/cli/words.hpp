@@ -30,6 +30,7 @@ struct chosen {
   int seconds = 0;
   bool no_stream = false;
   bool is_ingress = false;
+  bool leaves_hosts = false;
   std::function<int(const context&)> deed;
 };
 

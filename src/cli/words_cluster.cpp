@@ -113,6 +113,21 @@ void add_cluster_words(CLI::App& app, chosen& o) {
   does(remove_word, o, [](const context& c, const chosen& o) {
     return cluster_remove(c, o.name, o.reason);
   });
+  auto* rotate_word = word(
+    *cluster,
+    "rotate-keys",
+    "Give every member new keys, or one of them, while the cluster runs; the leader hands over "
+    "first",
+    "assay cluster rotate-keys --reason \"an administrator left\""
+  );
+  rotate_word->add_option("member", o.name, "Only this one; else one after the other");
+  takes_reason(rotate_word, o);
+  rotate_word->add_flag(
+    "--leave-hosts", o.leaves_hosts, "Even if a host is away, which then has to join anew"
+  );
+  does(rotate_word, o, [](const context& c, const chosen& o) {
+    return cluster_rotate_keys(c, o.name, o.reason, o.leaves_hosts);
+  });
   add_backup_words(*cluster, o);
 }
 

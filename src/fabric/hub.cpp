@@ -3,6 +3,8 @@
 #include "src/base/check.hpp"
 #include "src/fabric/hub_thread.hpp"
 
+#include <utility>
+
 namespace assay::fabric {
 
 std::string_view name(down_reason reason) {
@@ -27,39 +29,71 @@ std::string_view name(down_reason reason) {
 }
 
 result<std::unique_ptr<hub>, problem> hub::start(hub_options options, hub_events events) {
-  auto worker = std::make_unique<thread>(std::move(options), std::move(events));
+  auto worker = std::make_unique<thread>(options, events);
   auto opened = worker->open();
   if (!opened)
     return unexpected{opened.error()};
-  return std::unique_ptr<hub>{new hub{std::move(worker)}};
+  return std::unique_ptr<hub>{new hub{std::move(options), std::move(events), std::move(worker)}};
 }
 
-hub::hub(std::unique_ptr<thread> worker) : worker_{std::move(worker)} {}
+hub::hub(hub_options options, hub_events events, std::unique_ptr<thread> worker)
+  : events_{std::move(events)}, address_{worker->address()}, options_{std::move(options)},
+    worker_{std::move(worker)} {
+  options_.listen = address_;
+}
 
 hub::~hub() = default;
 
+result<void, problem> hub::change_keys(const key_pair& keys) {
+  std::unique_lock hold{mutex_};
+  options_.keys = keys;
+  auto before = std::exchange(worker_, nullptr);
+  auto next = options_;
+  hold.unlock();
+  before.reset(); // Its thread may call us until it has ended.
+  auto worker = std::make_unique<thread>(std::move(next), events_);
+  if (auto opened = worker->open(); !opened)
+    return opened;
+  hold.lock();
+  worker->replace_allow_list(options_.allow_list);
+  worker->set_standing(options_.standing);
+  worker_ = std::move(worker);
+  return {};
+}
+
 send_outcome hub::send(const host_id& peer, const coordinator_message& message) {
-  return worker_->send(peer, message);
+  std::shared_lock hold{mutex_};
+  return worker_ ? worker_->send(peer, message) : send_outcome::full;
 }
 
 void hub::replace_allow_list(std::vector<admitted> allow_list) {
-  worker_->replace_allow_list(std::move(allow_list));
+  std::unique_lock hold{mutex_};
+  options_.allow_list = std::move(allow_list);
+  if (worker_)
+    worker_->replace_allow_list(options_.allow_list);
 }
 
 void hub::set_standing(standing now) {
-  worker_->set_standing(std::move(now));
+  std::unique_lock hold{mutex_};
+  options_.standing = std::move(now);
+  if (worker_)
+    worker_->set_standing(options_.standing);
 }
 
 void hub::answer(std::uint64_t join_number, const joined& outcome) {
-  worker_->answer(join_number, outcome);
+  std::shared_lock hold{mutex_};
+  if (worker_)
+    worker_->answer(join_number, outcome);
 }
 
-const std::string& hub::address() const {
-  return worker_->address();
+public_key hub::key() const {
+  std::shared_lock hold{mutex_};
+  return options_.keys.shared;
 }
 
 hub_counters hub::counters() const {
-  return worker_->counters();
+  std::shared_lock hold{mutex_};
+  return worker_ ? worker_->counters() : hub_counters{};
 }
 
 } // namespace assay::fabric

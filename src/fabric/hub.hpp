@@ -17,6 +17,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
+#include <string>
 #include <vector>
 
 namespace assay::fabric {
@@ -131,14 +133,25 @@ public:
   /// standing, unless it names others.
   void answer(std::uint64_t join_number, const joined& outcome);
 
+  /// Listens anew where it did, with other keys: every session ends with `stopped`, and what is
+  /// said meanwhile is dropped. When it cannot, it listens no more until a call that can. One
+  /// caller at a time, not from an event.
+  result<void, problem> change_keys(const key_pair& keys);
+
   /// `HOST:PORT` as bound.
-  const std::string& address() const;
-  hub_counters counters() const;
+  const std::string& address() const { return address_; }
+  public_key key() const;
+  hub_counters counters() const; ///< Since the start, or the last change of keys.
 
 private:
   class thread;
-  explicit hub(std::unique_ptr<thread> worker);
-  std::unique_ptr<thread> worker_;
+  hub(hub_options options, hub_events events, std::unique_ptr<thread> worker);
+
+  const hub_events events_;
+  const std::string address_;
+  mutable std::shared_mutex mutex_;
+  hub_options options_;            ///< With the newest allow-list and standing.
+  std::unique_ptr<thread> worker_; ///< Null while the keys are being changed.
 };
 
 } // namespace assay::fabric

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 namespace assay::peers {
 
 namespace {
@@ -40,31 +42,58 @@ peer_links::start(link_options options, link_events events) {
         .disk = options.self.disk,
       }))
     return unexpected{*std::move(wrong)};
-  auto worker = std::make_unique<thread>(std::move(options), std::move(events));
+  auto worker = std::make_unique<thread>(options, events);
   auto opened = worker->open();
   if (!opened)
     return unexpected{opened.error()};
-  return std::unique_ptr<peer_links>{new peer_links{std::move(worker)}};
+  return std::unique_ptr<peer_links>{
+    new peer_links{std::move(options), std::move(events), std::move(worker)}};
 }
 
-peer_links::peer_links(std::unique_ptr<thread> worker) : worker_{std::move(worker)} {}
+peer_links::peer_links(link_options options, link_events events, std::unique_ptr<thread> worker)
+  : events_{std::move(events)}, address_{worker->address()}, options_{std::move(options)},
+    worker_{std::move(worker)} {
+  options_.listen = address_;
+}
 
 peer_links::~peer_links() = default;
 
+result<void, problem> peer_links::change_keys(const fabric::key_pair& keys) {
+  std::unique_lock hold{mutex_};
+  options_.keys = keys;
+  auto before = std::exchange(worker_, nullptr);
+  auto next = options_;
+  hold.unlock();
+  auto lost = before ? before->ways_up() : std::vector<thread::way>{};
+  before.reset(); // Its thread may call us until it has ended.
+  for (const auto& [node, lane] : lost)
+    if (events_.down)
+      events_.down(node, lane, {problem_kind::unavailable, "our own keys are changed", {}, {}});
+  auto worker = std::make_unique<thread>(std::move(next), events_);
+  if (auto opened = worker->open(); !opened)
+    return opened;
+  hold.lock();
+  (void)worker->set_peers(options_.peers); // What is wrong with them was told before.
+  worker_ = std::move(worker);
+  return {};
+}
+
 send_outcome peer_links::send(std::uint64_t to, const message& what) {
-  return worker_->send(to, what);
+  std::shared_lock hold{mutex_};
+  return worker_ ? worker_->send(to, what) : send_outcome::down;
 }
 
 std::vector<problem> peer_links::set_peers(std::vector<peer> peers) {
-  return worker_->set_peers(std::move(peers));
-}
-
-const std::string& peer_links::address() const {
-  return worker_->address();
+  std::unique_lock hold{mutex_};
+  options_.peers = peers;
+  if (worker_)
+    return worker_->set_peers(std::move(peers));
+  return sift(options_.peers, options_.self, options_.keys.shared);
 }
 
 link_counters peer_links::counters() const {
-  return worker_->counters();
+  std::shared_lock hold{mutex_};
+  return worker_ ? worker_->counters() : link_counters{};
 }
 
 } // namespace assay::peers

@@ -22,6 +22,8 @@
 
 #include <functional>
 #include <memory>
+#include <shared_mutex>
+#include <string>
 #include <vector>
 
 namespace assay::peers {
@@ -117,14 +119,24 @@ public:
   /// entry of one id or key, an address that cannot be dialled) is left out, and its problem told.
   std::vector<problem> set_peers(std::vector<peer> peers);
 
+  /// Listens anew where it did and dials anew, with other keys; every way that was up is told
+  /// `down`. When it cannot, nothing is sent or heard until a call that can. One caller at a time,
+  /// not from an event.
+  result<void, problem> change_keys(const fabric::key_pair& keys);
+
   /// `HOST:PORT` as bound.
-  const std::string& address() const;
-  link_counters counters() const;
+  const std::string& address() const { return address_; }
+  link_counters counters() const; ///< Since the start, or the last change of keys.
 
 private:
   class thread;
-  explicit peer_links(std::unique_ptr<thread> worker);
-  std::unique_ptr<thread> worker_;
+  peer_links(link_options options, link_events events, std::unique_ptr<thread> worker);
+
+  const link_events events_;
+  const std::string address_;
+  mutable std::shared_mutex mutex_;
+  link_options options_;           ///< With the newest peers.
+  std::unique_ptr<thread> worker_; ///< Null while the keys are being changed.
 };
 
 } // namespace assay::peers

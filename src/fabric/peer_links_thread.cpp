@@ -100,6 +100,14 @@ link_counters peer_links::thread::counters() const {
   return out;
 }
 
+std::vector<peer_links::thread::way> peer_links::thread::ways_up() const {
+  std::lock_guard hold{mutex_};
+  std::vector<way> all;
+  for (const auto& [where, box] : outboxes_)
+    all.push_back(where);
+  return all;
+}
+
 // -- the thread's own -------------------------------------------------------------------------
 
 void peer_links::thread::run() {

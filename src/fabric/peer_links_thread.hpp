@@ -31,9 +31,10 @@ public:
   const std::string& address() const { return door_.address(); }
   link_counters counters() const;
 
-private:
   using way = std::pair<std::uint64_t, lane>; ///< To a node, on a lane.
+  std::vector<way> ways_up() const;
 
+private:
   /// Encoded and unsent, only while the way is up.
   struct outbox {
     std::deque<std::string> waiting;

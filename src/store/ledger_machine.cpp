@@ -89,14 +89,33 @@ std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published) {
 }
 
 ledger_machine::ledger_machine(
+  std::shared_ptr<const signing_keys> keys, std::string member_name, std::uint16_t knows
+)
+  : keys_{std::move(keys)}, member_name_{std::move(member_name)}, knows_{knows} {}
+
+ledger_machine::ledger_machine(
   const ledger::signing_key::seed& seed, std::string member_name, std::uint16_t knows
 )
-  : key_{seed}, member_name_{std::move(member_name)}, knows_{knows} {}
+  : ledger_machine{std::make_shared<const signing_keys>(seed), std::move(member_name), knows} {}
+
+/// Null: the ledger names a key that is none of ours.
+std::shared_ptr<const ledger::signing_key> ledger_machine::own_key() const {
+  std::lock_guard hold{mutex_};
+  return named_key_.empty() ? keys_->first() : keys_->find(named_key_);
+}
 
 std::optional<problem> ledger_machine::refuse(std::string_view proposal) const {
   auto head = wire::head_of_proposal(proposal);
   if (!head)
     return refused("malformed: " + head.error().text);
+  if (!own_key()) // What it would seal stops everybody who applies it.
+    return problem{
+      problem_kind::unavailable,
+      "the signing key of this coordinator is not the one that the ledger names for it; nothing "
+      "was applied",
+      "keys/",
+      "hand leadership over (assay cluster transfer), then put its keys back from a backup of its "
+      "directory"};
   if (head->schema_version == 0)
     return {};
   if (auto why = ledger::not_agreed(agreed_, head->schema_version))
@@ -124,7 +143,9 @@ ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, s
     batch.entries.push_back(entry_of(proposal));
   auto hashes = ledger::record_hashes(batch);
   if (!hashes.empty()) {
-    batch.signature = key_.sign(ledger::batch_message(cluster_for(batch), term, stamp, hashes));
+    auto key = own_key();
+    check(key != nullptr, "what is sealed was not refused");
+    batch.signature = key->sign(ledger::batch_message(cluster_for(batch), term, stamp, hashes));
   }
   auto bytes = wire::encode(batch);
   remember(bytes, std::move(batch));
@@ -210,8 +231,13 @@ result<void, problem> ledger_machine::load(std::string_view key, std::string_vie
 std::string ledger_machine::take_over_head() {
   const auto& head = tables_.head;
   agreed_ = ledger::agreed_schema(head);
+  auto me = std::ranges::find(head.members, member_name_, &ledger::member::name);
   std::lock_guard hold{mutex_};
   cluster_ = head.cluster;
+  if (me == head.members.end())
+    named_key_.clear();
+  else if (named_key_ != me->signing_public)
+    named_key_ = me->signing_public;
   return ledger::too_old(head, knows_);
 }
 
@@ -263,6 +289,7 @@ void ledger_machine::clear() {
   tables_ = {};
   std::lock_guard hold{mutex_};
   cluster_.reset();
+  named_key_.clear();
 }
 
 std::unique_ptr<state_audit> ledger_machine::begin_audit() const {

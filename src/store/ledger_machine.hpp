@@ -7,7 +7,7 @@
 
 #include "src/ledger/apply.hpp"
 #include "src/store/ledger_engine.hpp"
-#include "src/store/signing_seed.hpp"
+#include "src/store/signing_keys.hpp"
 
 #include <atomic>
 #include <map>
@@ -24,8 +24,16 @@ std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published);
 
 class ledger_machine : public state_machine {
 public:
-  /// `seed` signs the batches that this coordinator seals as `member_name`.
+  /// `keys` sign the batches that this coordinator seals as `member_name`: the one that the ledger
+  /// names for it, as of what was applied before the batch. A leader does not change its own, so
+  /// none is sealed behind a change that it cannot know of yet.
   /// `knows` is the newest schema version that the program understands; tests give an older one.
+  ledger_machine(
+    std::shared_ptr<const signing_keys> keys,
+    std::string member_name,
+    std::uint16_t knows = ledger::schema_version
+  );
+  /// With one key.
   ledger_machine(
     const ledger::signing_key::seed& seed,
     std::string member_name,
@@ -52,18 +60,21 @@ private:
   std::string
   outgrown(const ledger::batch& sealed, std::uint64_t index, const row_lookup& known) const;
   uuid cluster_for(const ledger::batch& sealed);
+  std::shared_ptr<const ledger::signing_key> own_key() const;
   void remember(const std::string& bytes, ledger::batch sealed);
   std::optional<ledger::batch> take_own(std::string_view bytes);
   std::string forged(const ledger::batch& sealed);
 
-  const ledger::signing_key key_;
+  const std::shared_ptr<const signing_keys> keys_;
   const std::string member_name_;
   const std::uint16_t knows_;
   ledger::tables tables_;
   std::atomic<std::uint16_t> agreed_ = 1; ///< Schema version; the log writer asks.
 
-  std::mutex mutex_; ///< The log writer signs for the cluster that the applier learns of.
+  /// The log writer signs for the cluster, and with the key, that the applier learns of.
+  mutable std::mutex mutex_;
   std::optional<uuid> cluster_;
+  std::string named_key_; ///< The public half that the ledger names for us; empty: none yet.
   /// What this process sealed is neither read nor checked again.
   std::map<std::string, ledger::batch, std::less<>> own_;
 };

@@ -84,6 +84,10 @@ answer cluster_status(const call& c);   // members.cpp
 answer cluster_token(const call& c);    // members.cpp
 answer cluster_transfer(const call& c); // members.cpp
 answer cluster_remove(const call& c);   // members.cpp
+answer cluster_keys(const call& c);     // keys.cpp
+answer member_keys(const call& c);      // keys.cpp
+answer prepare_keys(const call& c);     // keys.cpp
+answer rotate_keys(const call& c);      // keys.cpp
 answer trust_clock(const call& c);      // members.cpp
 answer host_token(const call& c);       // members.cpp
 answer env(const call& c);              // cluster.cpp
@@ -100,6 +104,14 @@ result<std::string, problem>
 text_at(const json::object& from, std::string_view key, bool required = true);
 result<std::int64_t, problem>
 number_at(const json::object& from, std::string_view key, std::int64_t otherwise);
+
+/// A member of the cluster, or that there is none of that name.
+result<ledger::member, problem>
+member_called(const ledger::tables& t, const std::string& name); // members.cpp
+/// Gives up leadership; `to` 0: whoever is most level.
+result<void, problem> hand_over(const app::parts& parts, std::uint64_t to); // members.cpp
+/// What a standalone says to all that is about members.
+unexpected<problem> no_group(); // members.cpp
 
 /// Why this assayd cannot answer for the cluster now, and who can.
 problem no_leader_here(const app::parts& parts); // members.cpp

@@ -4,7 +4,6 @@
 #include "src/app/admin/admin.hpp"
 #include "src/app/backup_file.hpp"
 #include "src/base/log.hpp"
-#include "src/store/signing_seed.hpp"
 
 #include <mutex>
 
@@ -52,11 +51,13 @@ answer cluster_backup(const call& c) {
       "another backup of this member is being written",
       {},
       "ask again when it is done"}};
-  auto seed = store::load_or_make_signing_seed(c.parts.data / "keys" / "signing.secret");
-  if (!seed)
-    return unexpected{seed.error()};
   auto made = write_backup(
-    *file, {*c.parts.engine, *c.parts.blobs, c.parts.data / "blobs", c.parts.settings.name, *seed}
+    *file,
+    {*c.parts.engine,
+     *c.parts.blobs,
+     c.parts.data / "blobs",
+     c.parts.settings.name,
+     [&](const std::string& named) { return c.parts.keys->seed_of(named); }}
   );
   if (!made)
     return unexpected{made.error()};

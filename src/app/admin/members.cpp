@@ -40,38 +40,6 @@ json::object to_json(const member_health& m) {
     {"why", m.why}};
 }
 
-unexpected<problem> no_group() {
-  return unexpected{problem{
-    problem_kind::refused,
-    "a standalone is a cluster of one for ever",
-    {},
-    "run coordinators with assayd --config FILE (docs/cluster.md)"}};
-}
-
-result<ledger::member, problem> member_called(const ledger::tables& t, const std::string& name) {
-  auto at = std::ranges::find(t.head.members, name, &ledger::member::name);
-  if (at != t.head.members.end())
-    return *at;
-  std::string known;
-  for (const auto& m : t.head.members)
-    known += (known.empty() ? "" : ", ") + m.name;
-  return unexpected{problem{
-    problem_kind::not_found, "there is no member '" + name + "'", {}, "the members are: " + known}};
-}
-
-/// Gives up leadership; `to` 0: whoever is most level.
-result<void, problem> hand_over(const app::parts& parts, std::uint64_t to) {
-  auto promise = std::make_shared<std::promise<result<void, problem>>>();
-  auto asked = promise->get_future();
-  parts.engine->transfer(to, [promise](result<void, problem> done) {
-    promise->set_value(std::move(done));
-  });
-  if (asked.wait_for(limits::proposal_patience) == std::future_status::ready)
-    return asked.get();
-  return unexpected{
-    problem{problem_kind::unavailable, "the ledger did not answer in time", {}, "try again"}};
-}
-
 /// Who stays must be able to decide without who goes.
 std::optional<problem> stalls_without(const app::parts& parts, const ledger::member& gone) {
   auto now = parts.engine->status();
@@ -102,7 +70,7 @@ std::optional<problem> stalls_without(const app::parts& parts, const ledger::mem
 answer issue_token(
   const call& c, ledger::identity_role role, const pool_id& pool, const std::string& reason
 ) {
-  auto token = fabric::new_join_token(c.parts.hub->address(), c.parts.hub_key);
+  auto token = fabric::new_join_token(c.parts.hub->address(), c.parts.hub->key());
   auto secret = fabric::to_text(token.keys.shared);
   auto expires =
     wall_ms{wall_now().value + std::chrono::milliseconds{limits::join_token_life}.count()};
@@ -129,6 +97,37 @@ answer issue_token(
 }
 
 } // namespace
+
+unexpected<problem> no_group() {
+  return unexpected{problem{
+    problem_kind::refused,
+    "a standalone is a cluster of one for ever",
+    {},
+    "run coordinators with assayd --config FILE (docs/cluster.md)"}};
+}
+
+result<ledger::member, problem> member_called(const ledger::tables& t, const std::string& name) {
+  auto at = std::ranges::find(t.head.members, name, &ledger::member::name);
+  if (at != t.head.members.end())
+    return *at;
+  std::string known;
+  for (const auto& m : t.head.members)
+    known += (known.empty() ? "" : ", ") + m.name;
+  return unexpected{problem{
+    problem_kind::not_found, "there is no member '" + name + "'", {}, "the members are: " + known}};
+}
+
+result<void, problem> hand_over(const app::parts& parts, std::uint64_t to) {
+  auto promise = std::make_shared<std::promise<result<void, problem>>>();
+  auto asked = promise->get_future();
+  parts.engine->transfer(to, [promise](result<void, problem> done) {
+    promise->set_value(std::move(done));
+  });
+  if (asked.wait_for(limits::proposal_patience) == std::future_status::ready)
+    return asked.get();
+  return unexpected{
+    problem{problem_kind::unavailable, "the ledger did not answer in time", {}, "try again"}};
+}
 
 problem no_leader_here(const app::parts& parts) {
   auto h = health(parts);

@@ -5,7 +5,6 @@
 #include "src/ledger/who_served.hpp"
 #include "src/moves/plan.hpp"
 #include "src/store/ledger_export.hpp"
-#include "src/store/signing_seed.hpp"
 #include "src/store/stored_chronicle.hpp"
 
 #include <charconv>
@@ -16,17 +15,16 @@ namespace {
 
 constexpr std::int64_t changes_most = 1'000; ///< In one answer.
 
-/// This coordinator's name, as the ledger has it: the member whose key is ours.
-result<std::string, problem>
-own_name(const ledger::tables& t, const ledger::public_key& key, const std::string& where) {
-  auto text = ledger::to_text(key);
+/// As the ledger has this coordinator: the member that it names with a key of ours.
+result<std::pair<ledger::signing_key::seed, std::string>, problem>
+own_signer(const call& c, const ledger::tables& t) {
   for (const auto& member : t.head.members)
-    if (member.signing_public == text)
-      return member.name;
+    if (auto seed = c.parts.keys->seed_of(member.signing_public))
+      return std::pair{*seed, member.name};
   return unexpected{problem{
     problem_kind::refused,
     "no member of the ledger has this coordinator's key, so nobody would believe its signature",
-    where,
+    (c.parts.data / "keys" / "signing.secret").string(),
     "export from a coordinator that assay cluster status lists"}};
 }
 
@@ -51,15 +49,11 @@ answer ledger_export(const call& c) {
   auto read = read_for(c);
   if (!read)
     return unexpected{read.error()};
-  auto place = c.parts.data / "keys" / "signing.secret";
-  auto seed = store::load_or_make_signing_seed(place);
-  if (!seed)
-    return unexpected{seed.error()};
-  ledger::signing_key key{*seed};
-  auto name = own_name(*read->tables, key.public_part(), place.string());
-  if (!name)
-    return unexpected{name.error()};
-  auto begun = store::ledger_export::begin(*c.parts.engine, {key, *name});
+  auto signer = own_signer(c, *read->tables);
+  if (!signer)
+    return unexpected{signer.error()};
+  ledger::signing_key key{signer->first};
+  auto begun = store::ledger_export::begin(*c.parts.engine, {key, signer->second});
   if (!begun)
     return unexpected{begun.error()};
   auto whole = std::make_shared<store::ledger_export>(*std::move(begun));

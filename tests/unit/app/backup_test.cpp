@@ -61,7 +61,9 @@ public:
   }
 
   result<backup_manifest, problem> back_up(const std::filesystem::path& file) const {
-    return write_backup(file, {*engine, *blobs, directory.blobs(), how.name, secrets.signing});
+    return write_backup(file, {*engine, *blobs, directory.blobs(), how.name, [this](const auto&) {
+                                 return std::optional{secrets.signing};
+                               }});
   }
 
   store::engine_options options(const place& at) const {

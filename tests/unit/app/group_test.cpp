@@ -3,6 +3,7 @@
 #include "src/app/allow_list.hpp"
 #include "src/app/clocks.hpp"
 #include "src/app/group_health.hpp"
+#include "src/base/peer_limits.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -59,6 +60,33 @@ ledger::head_row head(std::vector<ledger::member> members) {
 const consensus::configuration three{runs(1), runs(2), runs(3)};
 
 } // namespace
+
+TEST_CASE("who is named with a new key is known by the old one for a moment more, and no longer") {
+  key_grace grace;
+  const steady_time start{std::chrono::hours{1}};
+  const peers::peer one{1, "10.0.0.1:7104", fabric::new_key_pair().shared, "disk 1"};
+  const peers::peer two{2, "10.0.0.2:7104", fabric::new_key_pair().shared, "disk 2"};
+  auto renamed = one;
+  renamed.key = fabric::new_key_pair().shared;
+  auto at = [&](auto since, std::vector<peers::peer> named) {
+    grace.hold({one, two}, named, start + since);
+    return named;
+  };
+  using list = std::vector<peers::peer>;
+  CHECK(at(std::chrono::seconds{0}, {renamed, two}) == list{one, two});
+  const auto last = limits::key_change_grace - std::chrono::milliseconds{1};
+  CHECK(at(last, {renamed, two}) == list{one, two});
+  CHECK(at(limits::key_change_grace, {renamed, two}) == list{renamed, two});
+  // A revoked one is not named, and another disk is another member: neither is held.
+  CHECK(at(last, {two}) == list{two});
+  auto elsewhere = renamed;
+  elsewhere.disk = "another";
+  CHECK(at(last, {elsewhere, two}) == list{elsewhere, two});
+  // Another key begins its own time.
+  CHECK(at(std::chrono::seconds{5}, {renamed, two}) == list{one, two});
+  renamed.key = fabric::new_key_pair().shared;
+  CHECK(at(std::chrono::seconds{5} + limits::key_change_grace, {renamed, two}) == list{one, two});
+}
 
 TEST_CASE("a group that is as the ledger names it needs no change") {
   CHECK_FALSE(next_change({named(1), named(2), named(3)}, seen_by(1, three)));

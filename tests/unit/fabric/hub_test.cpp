@@ -62,6 +62,29 @@ TEST_CASE("a key that nobody allowed is refused in the handshake") {
   CHECK(c.ups.all().empty());
 }
 
+TEST_CASE("a hub with other keys listens where it did, to those who know them and to nobody else") {
+  site s;
+  auto options = s.hub();
+  options.listen = own_host() + ":0";
+  coordinator c{options};
+  auto address = c.fabric->address();
+  auto old_peer = greeted(s, c, s.h1, 1);
+  auto keys = new_key_pair();
+  REQUIRE(c.fabric->change_keys(keys));
+  CHECK(c.downs.wait_for(down{"h1", down_reason::stopped}));
+  CHECK(c.fabric->address() == address);
+  CHECK(c.fabric->key() == keys.shared);
+  context shared;
+  CHECK(
+    probe_with_unknown_key(shared, "tcp://" + address, keys.shared, patience)
+    == probe_outcome::refused
+  );
+  s.server = keys; // The allow-list is the one that it had.
+  auto peer = greeted(s, c, s.h1, 2);
+  peer.say(numbered(1));
+  REQUIRE(c.messages.wait_for_count(1));
+}
+
 TEST_CASE("the self-test tells a server that lets every key in from one that refuses") {
   site s;
   context shared;

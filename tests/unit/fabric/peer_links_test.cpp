@@ -135,6 +135,27 @@ TEST_CASE("what is sent to nobody, or to a peer that is not up, is dropped and c
   CHECK(one.links->counters().sends_down == 2);
 }
 
+TEST_CASE(
+  "a coordinator with other keys is heard by who knows them, and with the old ones by nobody"
+) {
+  pair_of_coordinators both;
+  both.meet();
+  auto old_keys = both.one.keys;
+  both.one.keys = fabric::new_key_pair();
+  REQUIRE(both.one.links->change_keys(both.one.keys));
+  CHECK(both.one.wait_for_down(2, lane::consensus, "our own keys are changed"));
+  CHECK(both.one.wait_for_down(2, lane::consensus, "does not allow our key"));
+  both.two.links->set_peers({both.one.entry()});
+  REQUIRE(both.one.wait_for_up(2, lane::consensus, 2));
+  REQUIRE(both.two.wait_for_up(1, lane::consensus, 2));
+  CHECK(both.one.links->send(2, numbered(1, 2, 1)) == send_outcome::queued);
+  CHECK(both.two.links->send(1, numbered(2, 1, 1)) == send_outcome::queued);
+  REQUIRE(both.two.messages.wait_for_count(1));
+  REQUIRE(both.one.messages.wait_for_count(1));
+  raw_dialler with_old{both.two, old_keys};
+  CHECK(with_old.wait_for_event() == fabric::line_event::refused);
+}
+
 TEST_CASE("a revoked coordinator is told, closed and not heard again") {
   pair_of_coordinators both;
   both.meet();

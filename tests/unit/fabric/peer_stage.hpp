@@ -6,12 +6,11 @@
 #include "src/wire/peer_codec.hpp"
 #include "tests/unit/fabric/stage.hpp"
 
-#include <unistd.h>
-
 namespace assay::peers::test {
 
 using namespace std::chrono_literals;
 using fabric::key_pair;
+using fabric::test::own_host;
 using fabric::test::patience;
 using fabric::test::record;
 
@@ -31,13 +30,6 @@ inline uuid a_cluster(std::uint8_t number = 1) {
   uuid id;
   id.bytes.fill(number);
   return id;
-}
-
-/// Loopback addresses of this process alone: a port that was let go can be bound again.
-inline std::string own_host() {
-  auto pid = static_cast<unsigned>(::getpid());
-  return "127." + std::to_string(1 + (pid >> 16) % 100) + "." + std::to_string((pid >> 8) % 256)
-         + "." + std::to_string(2 + pid % 250);
 }
 
 inline link_options options_of(std::uint64_t node, const key_pair& keys) {

@@ -8,6 +8,7 @@
 #include "src/wire/fabric_codec.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -23,6 +24,13 @@ using namespace std::chrono_literals;
 
 inline constexpr auto patience = 30s;
 inline constexpr auto beat = 20ms;
+
+/// Loopback addresses of this process alone: a port that was let go can be bound again.
+inline std::string own_host() {
+  auto pid = static_cast<unsigned>(::getpid());
+  return "127." + std::to_string(1 + (pid >> 16) % 100) + "." + std::to_string((pid >> 8) % 256)
+         + "." + std::to_string(2 + pid % 250);
+}
 
 /// What happened, in order, readable from the test's thread.
 template <class Event>
