@@ -2,11 +2,12 @@
 
 #include "src/base/check.hpp"
 
-#include <boost/crc.hpp>
 #include <fcntl.h>
+#include <sodium.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -21,24 +22,25 @@ namespace {
 struct title {
   std::uint32_t magic = 0x4c4a5341; // "ASJL"
   std::uint32_t version = 1;
-  std::uint64_t salt = 0; ///< Random, and part of every checksum: no content can pose as a frame.
+  journal_salt salt{}; ///< Random, the key of every checksum: no content can pose as a frame.
 };
+static_assert(sizeof(journal_salt) == crypto_shorthash_KEYBYTES);
 
 struct head {
+  std::uint64_t checksum = 0; ///< SipHash-2-4 under the salt, of all that follows.
   std::uint64_t number = 0;
   std::uint64_t length = 0;
-  std::uint64_t checksum = 0; ///< CRC-32C of salt, number, length and contents.
 };
 
-using crc_32c = boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true>;
-
-std::uint64_t checksum_of(std::uint64_t salt, const head& h, std::string_view contents) {
-  crc_32c sum;
-  sum.process_bytes(&salt, sizeof salt);
-  sum.process_bytes(&h.number, sizeof h.number);
-  sum.process_bytes(&h.length, sizeof h.length);
-  sum.process_bytes(contents.data(), contents.size());
-  return sum.checksum();
+/// Of a frame from its checksum on, to the end of its contents.
+std::uint64_t checksum_of(const journal_salt& salt, std::string_view frame) {
+  frame.remove_prefix(sizeof head::checksum);
+  std::uint64_t sum = 0;
+  static_assert(sizeof sum == crypto_shorthash_BYTES);
+  auto* out = reinterpret_cast<unsigned char*>(&sum);
+  auto* in = reinterpret_cast<const unsigned char*>(frame.data());
+  crypto_shorthash(out, in, frame.size(), salt.data());
+  return sum;
 }
 
 std::size_t blocks_of(std::size_t contents) {
@@ -53,7 +55,7 @@ struct frame {
 /// What the file held when it was opened.
 struct pages {
   std::string bytes;
-  std::uint64_t salt = 0;
+  journal_salt salt{};
 
   /// The frame that begins there, when it is whole.
   std::optional<frame> frame_at(std::size_t at) const {
@@ -63,10 +65,10 @@ struct pages {
     std::memcpy(&h, bytes.data() + at, sizeof h);
     if (h.number == 0 || h.length > bytes.size() - at - sizeof h)
       return {};
-    auto contents = std::string_view{bytes}.substr(at + sizeof h, h.length);
-    if (h.checksum != checksum_of(salt, h, contents))
+    auto whole = std::string_view{bytes}.substr(at, sizeof h + h.length);
+    if (h.checksum != checksum_of(salt, whole))
       return {};
-    return frame{h.number, contents};
+    return frame{h.number, whole.substr(sizeof h)};
   }
 
   /// The number of a frame from `at` on that was written after number `after`.
@@ -182,7 +184,7 @@ std::optional<write_failure> journal::make(std::uint64_t settled) {
   // Zeros and not only room: a block that was never written makes its first sync a larger one.
   title t;
   std::random_device source;
-  t.salt = (std::uint64_t{source()} << 32) | source();
+  std::ranges::generate(t.salt, [&] { return static_cast<unsigned char>(source()); });
   std::string all(journal_bytes, '\0');
   std::memcpy(all.data(), &t, sizeof t);
   if (auto done = write_all(file->get(), all, path_); !done)
@@ -206,10 +208,11 @@ bool journal::fits(std::size_t bytes) const {
 
 std::optional<write_failure> journal::append(std::string_view bytes) {
   check(fits(bytes.size()), "who appends has asked whether it fits");
-  head h{last_ + 1, bytes.size(), 0};
-  h.checksum = checksum_of(salt_, h, bytes);
+  head h{0, last_ + 1, bytes.size()};
   buffer_.assign(reinterpret_cast<const char*>(&h), sizeof h);
   buffer_ += bytes;
+  h.checksum = checksum_of(salt_, buffer_);
+  std::memcpy(buffer_.data(), &h.checksum, sizeof h.checksum);
   buffer_.resize(blocks_of(bytes.size()), '\0');
   int code = fault_ ? fault_() : 0;
   if (code == 0)

@@ -10,6 +10,7 @@
 #include "src/store/environment.hpp"
 #include "src/store/posix_file.hpp"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -22,6 +23,8 @@ namespace assay::store {
 
 inline constexpr std::size_t journal_bytes = 4 << 20;
 inline constexpr std::size_t journal_block = 4'096; ///< What a disk writes whole or not at all.
+
+using journal_salt = std::array<unsigned char, 16>;
 
 class journal {
 public:
@@ -54,7 +57,7 @@ public:
 private:
   std::filesystem::path path_;
   descriptor file_;
-  std::uint64_t salt_ = 0;
+  journal_salt salt_{};
   std::uint64_t last_ = 0;
   std::size_t end_ = 0; ///< Where the next frame goes.
   std::string buffer_;

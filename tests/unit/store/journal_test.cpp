@@ -129,7 +129,6 @@ TEST_CASE("no content can pose as a frame") {
   auto file = open_file(place.path() / "journal", O_RDONLY).value();
   std::string copy(journal_block, '\0');
   REQUIRE(::pread(file.get(), copy.data(), copy.size(), static_cast<off_t>(block(0))) > 0);
-  copy.front() = 9; // A later number, and the checksum of a frame of another journal.
   scratch other;
   auto k = made(other);
   REQUIRE_FALSE(k.append(std::string(journal_block - 24, ' ') + copy));
