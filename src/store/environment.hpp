@@ -32,6 +32,9 @@ struct write_failure {
 /// room was reported by the sync itself, which counts as EIO: what was written is lost.
 bool is_full_disk(int code, std::uint64_t free_bytes, std::uint64_t wanted_bytes);
 
+/// The failure that this error code of a write of `bytes` to `place` is.
+write_failure failure_of(int code, const std::filesystem::path& place, std::uint64_t bytes);
+
 /// Bytes and LMDB's view of them.
 MDB_val to_lmdb(std::string_view bytes);
 std::string_view from_lmdb(const MDB_val& value);
@@ -82,7 +85,8 @@ public:
   };
   result<std::unique_ptr<moment>, problem> hold() const;
 
-  std::uint32_t map_percent() const;
+  /// With `pending` bytes that are still to be written.
+  std::uint32_t map_percent(std::uint64_t pending = 0) const;
   std::uint64_t oldest_reader_lag() const;
 
   /// Tests: an errno that stands in for what the commit reports.
@@ -93,7 +97,6 @@ private:
   result<void, problem> open_databases(const std::vector<database>& databases);
   result<void, problem> check_length() const;
   int commit(const std::function<int(MDB_txn*)>& fill);
-  write_failure failure(int code, std::uint64_t bytes) const;
   problem read_problem(int code) const;
   std::uint64_t used_bytes() const;
 

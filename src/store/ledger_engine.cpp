@@ -178,7 +178,7 @@ struct ledger_engine::parts {
       desk.emplace(*state, *shared.options().peers);
     if (!shared.options().fault)
       return;
-    log->disk().inject([this] { return shared.options().fault(commit_point::log); });
+    log->inject([this] { return shared.options().fault(commit_point::log); });
     state->disk().inject([this] { return shared.options().fault(commit_point::state); });
   }
 
@@ -372,7 +372,7 @@ engine_status ledger_engine::status() const {
   out.is_clock_trusted = log.clock_text.empty();
   out.clock_text = log.clock_text;
   out.clock_fault = shared.clock_fault();
-  out.log_map_percent = parts_->log->disk().map_percent();
+  out.log_map_percent = parts_->log->map_percent();
   out.state_map_percent = shared.state_map_percent();
   out.oldest_reader_lag = parts_->state->disk().oldest_reader_lag();
   return out;

@@ -55,9 +55,7 @@ void log_writer::retry_room() {
     return pump();
   }
   if (shared_.is_full(commit_point::log))
-    shared_.set_full(
-      commit_point::log, log_.disk().reserve(limits::state_reserve_bytes).has_value()
-    );
+    shared_.set_full(commit_point::log, log_.reserve(limits::state_reserve_bytes).has_value());
 }
 
 // -- asking the participant ---------------------------------------------------------------------
@@ -126,12 +124,12 @@ std::optional<problem> log_writer::refusal_for_all(std::uint64_t bytes) {
     return why(consensus::refusal::not_leader);
   if (shared_.is_full(commit_point::state))
     return disk_full_problem("the newest state cannot be written");
-  auto used = log_.disk().map_percent();
+  auto used = log_.map_percent();
   if (used > limits::map_use_percent)
     return map_full_problem(used);
   if (auto used_state = shared_.state_map_percent(); used_state > limits::map_use_percent)
     return map_full_problem(used_state);
-  auto failed = log_.disk().reserve(bytes);
+  auto failed = log_.reserve(bytes);
   shared_.set_full(commit_point::log, failed.has_value());
   if (failed)
     return disk_full_problem(failed->text);
