@@ -94,10 +94,15 @@ def scenario_f13_slow_sync_of_follower():
         w.check(load.names())
 
 
+def flipped(mark):
+    """With one bit the other way; twice is as it was."""
+    return bytes([mark[0] ^ 1]) + mark[1:]
+
+
 def flip(file, mark):
     """One bit in every place where `mark` stands; how many places there were."""
     data = file.read_bytes()
-    file.write_bytes(data.replace(mark, bytes([mark[0] ^ 1]) + mark[1:]))
+    file.write_bytes(data.replace(mark, flipped(mark)))
     return data.count(mark)
 
 
@@ -108,13 +113,13 @@ def scenario_f15_truncated_store():
         w.kill("c")
         kept = w.root / "kept"
         shutil.copytree(w.members["c"].data, kept, ignore=lambda *_: ["admin.sock"])
-        for store in ("raft", "ledger"):
-            file = w.members["c"].data / store / "data.mdb"
+        for name in ("raft/data.mdb", "ledger/data.mdb", "raft/journal"):
+            file = w.members["c"].data / name
             os.truncate(file, file.stat().st_size // 2)
             w.refuses_to_start("c", 1, str(file))
             file.unlink()
             w.refuses_to_start("c", 1, str(file))
-            shutil.copy(kept / store / "data.mdb", file)
+            shutil.copy(kept / name, file)
         w.put("b", "meanwhile")
         w.at("a", "cluster", "remove", "c", "--reason", "disk lost").is_ok()
         shutil.rmtree(w.members["c"].data)
@@ -213,9 +218,13 @@ def scenario_f14_bit_flip():
         mark = "bitflipped"
         w.put("a", mark)
         w.put("a", "another")
+        state, journal = (w.members["c"].data / name for name in ("ledger/data.mdb", "raft/journal"))
+        eventually(lambda: mark.encode() in state.read_bytes(), "the state's commit, which is a lazy one, is there")
         w.kill("c")
-        spoilt = sum(flip(w.members["c"].data / store / "data.mdb", mark.encode()) for store in ("raft", "ledger"))
-        expect(spoilt, "its bytes are on the disk")
+        expect(flip(journal, mark.encode()), "its bytes are in the log")
+        w.refuses_to_start("c", 1, str(journal), "is damaged, and frame")
+        expect(flip(journal, flipped(mark.encode())), "they are as they were")
+        expect(flip(state, mark.encode()), "its bytes are in the state")
         w.begin("c")
         w.put("a", "meanwhile")
         w.settled()
