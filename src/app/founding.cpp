@@ -8,12 +8,15 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
+
 namespace assay::app {
 
 namespace {
 
 const std::string evaluator = "assay-evaluator-";
 const std::string dispatcher = "assay-dispatcher-";
+constexpr auto restored = "restored from a backup";
 constexpr auto internal_project = "assay";
 
 const ledger::author self{"assayd", ledger::authentication::process};
@@ -42,6 +45,25 @@ ledger::identity_added identity_of(const ledger::member& m) {
     .curve_public = m.curve_public,
     .pool = {},
     .token = {}};
+}
+
+/// After a restore: the members of the backup are lost, and who stands for them is this one. The
+/// membership comes last, so that what a crash cut goes on at the next start.
+result<void, problem>
+rise(store::ledger_engine& engine, const ledger::tables& t, const ledger::member& me) {
+  const auto* own = ledger::find(t.identities, me.name);
+  auto is_known = own && !own->revoked && own->identity.curve_public == me.curve_public;
+  if (!is_known)
+    if (auto done = put(engine, identity_of(me), restored); !done)
+      return done;
+  for (const auto& lost : t.head.members) {
+    const auto* row = ledger::find(t.identities, lost.name);
+    if (!row || row->revoked || lost.name == me.name)
+      continue;
+    if (auto done = put(engine, ledger::identity_revoked{lost.name, restored}, restored); !done)
+      return done;
+  }
+  return put(engine, ledger::membership{{me}}, restored);
 }
 
 /// Issues the key unless this very secret is on record.
@@ -155,6 +177,8 @@ result<void, problem> found_cluster(store::ledger_engine& engine, const founder&
       return done;
   if (head.members.empty())
     return put(engine, ledger::membership{{by.me}}, "first start");
+  if (std::ranges::find(head.members, by.me.id, &ledger::member::id) == head.members.end())
+    return rise(engine, *read->tables, by.me);
   return {};
 }
 

@@ -38,7 +38,8 @@ struct founder {
 /// What stands in the ledger of this coordinator, but for its id.
 ledger::member member_of(const settings& how, const own_secrets& secrets, const std::string& disk);
 
-/// Cluster and membership. Refused where the ledger is another cluster's.
+/// Cluster and membership; behind a restore, the membership of who is left. Refused where the
+/// ledger is another cluster's.
 result<void, problem> found_cluster(store::ledger_engine& engine, const founder& by);
 
 /// The keys of this coordinator's own errands, which it needs to lead; its member name is in their

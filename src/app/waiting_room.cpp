@@ -3,10 +3,12 @@
 #include "src/app/founding.hpp"
 #include "src/app/joining.hpp"
 #include "src/app/member_address.hpp"
+#include "src/app/restoring.hpp"
 #include "src/base/log.hpp"
 #include "src/http/service_listener.hpp"
 #include "src/ledger/record.hpp"
 #include "src/store/ledger_engine.hpp"
+#include "src/store/moments.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/parse.hpp>
@@ -48,6 +50,10 @@ public:
       return take(body.get_object(), "name", [this](const auto& name) { return found(name); });
     if (request.method == "POST" && request.path == "/assay/v1/cluster/join")
       return take(body.get_object(), "token", [this](const auto& token) { return join(token); });
+    if (request.method == "POST" && request.path == "/assay/v1/cluster/restore")
+      return take(body.get_object(), "file", [this](const auto& file) {
+        return restore_member(how_, directory_, file);
+      });
     return refuse(
       {problem_kind::unavailable, "this assayd belongs to no cluster yet", how_.name, what_to_do}
     );
@@ -89,6 +95,8 @@ private:
         "a separate ingress cannot found a cluster",
         how_.name,
         "found it on a coordinator, then join here with a token: assay cluster token --ingress"}};
+    if (auto half = half_restored())
+      return unexpected{*half};
     place out{new_uuid7(), name.empty() ? "assay" : name, 1, how_.name, {}};
     store::engine_options options;
     options.server_id = out.node;
@@ -100,7 +108,19 @@ private:
   }
 
   result<place, problem> join(const std::string& token) {
+    if (auto half = half_restored())
+      return unexpected{*half};
     return join_as_member(how_, directory_, secrets_, token);
+  }
+
+  std::optional<problem> half_restored() const {
+    if (!store::holds_a_restore(directory_))
+      return {};
+    return problem{
+      problem_kind::refused,
+      "a restore was cut here before this assayd became a member",
+      directory_.root().string(),
+      "say assay cluster restore again, or stop assayd and empty the directory"};
   }
 
   const settings& how_;

@@ -126,10 +126,11 @@ std::string segment(std::string_view name) {
   return text;
 }
 
-result<json::object, problem> admin_client::call(http::client_request request) const {
+result<json::object, problem>
+admin_client::call(http::client_request request, const http::client_limits& limits) const {
   request.target = "/assay/v1/" + request.target;
   request.headers.emplace_back("Content-Type", "application/json");
-  auto got = http::exchange(server_, request);
+  auto got = http::exchange(server_, request, limits);
   if (!got)
     return unexpected{unreachable(server_, got.error())};
   boost::system::error_code bad;
@@ -152,6 +153,12 @@ result<json::object, problem> admin_client::get(const std::string& path) const {
 result<json::object, problem>
 admin_client::post(const std::string& path, const json::object& body) const {
   return call({"POST", path, {}, json::serialize(body)});
+}
+
+result<json::object, problem> admin_client::post(
+  const std::string& path, const json::object& body, std::chrono::seconds patience
+) const {
+  return call({"POST", path, {}, json::serialize(body)}, {.first_byte = patience});
 }
 
 result<json::object, problem> admin_client::remove(const std::string& path) const {

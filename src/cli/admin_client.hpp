@@ -7,6 +7,7 @@
 
 #include <boost/json/object.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -25,13 +26,17 @@ public:
   /// `path` is relative to `/assay/v1/`. A refusal comes back as the problem that the server named.
   result<json::object, problem> get(const std::string& path) const;
   result<json::object, problem> post(const std::string& path, const json::object& body) const;
+  /// For what may take long: the answer may stay away for so long.
+  result<json::object, problem>
+  post(const std::string& path, const json::object& body, std::chrono::seconds patience) const;
   result<json::object, problem> remove(const std::string& path) const;
 
   /// A body that is not JSON (a job's output), piece by piece to `sink`.
   result<void, problem> download(const std::string& path, const http::data_sink& sink) const;
 
 private:
-  result<json::object, problem> call(http::client_request request) const;
+  result<json::object, problem>
+  call(http::client_request request, const http::client_limits& limits = {}) const;
 
   http::client_address server_;
 };

@@ -91,6 +91,8 @@ int cluster_join(const context& c, const std::string& token);
 int cluster_status(const context& c);
 int cluster_transfer(const context& c, const std::string& to);
 int cluster_remove(const context& c, const std::string& name, const std::string& reason);
+int cluster_backup(const context& c, const std::string& file);
+int cluster_restore(const context& c, const std::string& file);
 int host_token(const context& c, const std::string& name);
 int env(const context& c);
 

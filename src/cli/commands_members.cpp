@@ -3,6 +3,8 @@
 #include "src/cli/commands.hpp"
 
 #include <cstdio>
+#include <filesystem>
+#include <future>
 #include <iostream>
 
 namespace assay::cli {
@@ -11,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::seconds hand_over_patience{15};
+constexpr std::chrono::hours file_patience{6}; ///< Whole disks are read and written.
 
 int print_token(const context& c, const json::object& answer, const char* whom, const char* next) {
   if (c.how != format::table) {
@@ -62,7 +65,57 @@ int await_member(const context& c, const json::object& became) {
   return 0;
 }
 
+/// Asks for what reads or writes a whole file, and shows meanwhile how far a growing one is.
+result<json::object, problem>
+post_file(const context& c, const char* path, const std::string& file, const char* what) {
+  auto asked = std::async(std::launch::async, [&c, path, &file] {
+    return c.server.post(path, {{"file", file}}, file_patience);
+  });
+  progress_line line{c.where};
+  auto until_shown = std::chrono::seconds{2};
+  while (asked.wait_for(until_shown) != std::future_status::ready) {
+    std::error_code none; // A file that is not there yet has no size.
+    auto bytes = std::filesystem::file_size(file + ".partial", none);
+    auto so_far = none ? std::string{} : ", " + std::to_string(bytes >> 20) + " MiB";
+    line.show(0, 0, what + so_far);
+    until_shown = std::chrono::seconds{1};
+  }
+  line.clear();
+  return asked.get();
+}
+
+/// assayd has a working directory of its own.
+std::string absolute(const std::string& file) {
+  return std::filesystem::absolute(file).lexically_normal().string();
+}
+
 } // namespace
+
+int cluster_backup(const context& c, const std::string& file) {
+  auto answer = post_file(c, "cluster/backup", absolute(file), "writing");
+  if (!answer)
+    return complain(answer.error());
+  if (c.how != format::table)
+    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+  else
+    std::printf(
+      "%s: cluster %s as of seq %lld, %lld rows and %lld blobs, with the signing key of %s: keep "
+      "it "
+      "as safe as that\n",
+      text_at(*answer, "file").c_str(),
+      text_at(*answer, "name").c_str(),
+      static_cast<long long>(number_at(*answer, "seq")),
+      static_cast<long long>(number_at(*answer, "rows")),
+      static_cast<long long>(number_at(*answer, "blobs")),
+      text_at(*answer, "member").c_str()
+    );
+  return 0;
+}
+
+int cluster_restore(const context& c, const std::string& file) {
+  auto answer = post_file(c, "cluster/restore", absolute(file), "reading");
+  return answer ? await_member(c, *answer) : complain(answer.error());
+}
 
 int cluster_init(const context& c, const std::string& name) {
   auto answer = c.server.post("cluster/init", {{"name", name}});

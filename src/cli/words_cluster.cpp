@@ -29,6 +29,28 @@ int join_host(const std::string& token, const std::vector<std::string>& rest) {
   );
 }
 
+void add_backup_words(CLI::App& cluster, chosen& o) {
+  auto* backup_word = word(
+    cluster,
+    "backup",
+    "Write all that this coordinator knows, and its signing key, to a file (run it there)",
+    "assay cluster backup /backup/lab.assay"
+  );
+  backup_word->add_option("file", o.text, "Replaced when it is there; readable by assayd's user")
+    ->required();
+  does(backup_word, o, [](const context& c, const chosen& o) { return cluster_backup(c, o.text); });
+  auto* restore_word = word(
+    cluster,
+    "restore",
+    "When every member is lost: go on from a backup, alone (run it on an empty assayd)",
+    "assay cluster restore /backup/lab.assay"
+  );
+  restore_word->add_option("file", o.text, "What assay cluster backup wrote")->required();
+  does(restore_word, o, [](const context& c, const chosen& o) {
+    return cluster_restore(c, o.text);
+  });
+}
+
 void add_cluster_words(CLI::App& app, chosen& o) {
   auto* cluster = word(app, "cluster", "The coordinators together", "assay cluster status");
   cluster->require_subcommand(1);
@@ -91,6 +113,7 @@ void add_cluster_words(CLI::App& app, chosen& o) {
   does(remove_word, o, [](const context& c, const chosen& o) {
     return cluster_remove(c, o.name, o.reason);
   });
+  add_backup_words(*cluster, o);
 }
 
 void add_host_words(CLI::App& app, chosen& o) {

@@ -113,6 +113,19 @@ ruling reused_id(const head_row& head, const std::vector<member>& members) {
   return {};
 }
 
+/// Lost for good: a backup goes on in one new member. It has the name and the signing key of one
+/// that voted, so that whoever checks believes it, and none of the others' ids.
+bool rises_from_loss(const std::vector<member>& before, const std::vector<member>& after) {
+  if (after.size() != 1 || !after.front().voter)
+    return false;
+  const auto& risen = after.front();
+  if (std::ranges::find(before, risen.id, &member::id) != before.end())
+    return false;
+  return std::ranges::any_of(before, [&](const member& m) {
+    return m.voter && m.name == risen.name && m.signing_public == risen.signing_public;
+  });
+}
+
 /// One at a time: whoever asks with an older list in mind would undo what came between.
 ruling more_than_one(const std::vector<member>& before, const std::vector<member>& after) {
   auto stays = [](const std::vector<member>& in) {
@@ -124,7 +137,7 @@ ruling more_than_one(const std::vector<member>& before, const std::vector<member
     auto was = std::ranges::find(before, m.id, &member::id);
     return was != before.end() && *was != m;
   });
-  if (before.empty() || came + went + other <= 1)
+  if (before.empty() || came + went + other <= 1 || rises_from_loss(before, after))
     return {};
   return refuse(
     "one_at_a_time",

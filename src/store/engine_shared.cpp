@@ -117,9 +117,17 @@ void engine_shared::notify() {
   changed_.notify_all();
 }
 
-void engine_shared::wait_for(std::uint64_t index) {
+void engine_shared::set_begun(std::uint64_t settled) {
+  {
+    std::lock_guard hold{mutex_};
+    begun_ = settled;
+  }
+  changed_.notify_all();
+}
+
+void engine_shared::wait_until_begun() {
   std::unique_lock hold{mutex_};
-  changed_.wait(hold, [&] { return durable_ >= index || is_dead_ || is_full(); });
+  changed_.wait(hold, [&] { return begun_ && (durable_ >= *begun_ || is_dead_ || is_full()); });
 }
 
 void engine_shared::set_view(view_ptr next) {

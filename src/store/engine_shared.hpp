@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace assay::store {
 
@@ -47,8 +48,11 @@ public:
   /// Before the threads start.
   void on_awaited(std::function<void()> what) { on_awaited_ = std::move(what); }
 
-  /// Waits until everything up to `index` is applied, or nothing more will be for now.
-  void wait_for(std::uint64_t index);
+  /// LOG WRITER has looked at its log: what is known of the group is told, and everything up to
+  /// `settled` will be applied without another member's word.
+  void set_begun(std::uint64_t settled);
+  /// Waits for that, and until so much is applied or nothing more will be for now.
+  void wait_until_begun();
 
   void set_view(view_ptr next);
   /// Tells the subscriber of the view that was set last. APPLIER thread.
@@ -88,6 +92,7 @@ private:
   std::condition_variable changed_;
   view_ptr view_;
   log_standing log_;
+  std::optional<std::uint64_t> begun_;
   std::string clock_fault_;
 };
 

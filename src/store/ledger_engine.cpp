@@ -5,6 +5,7 @@
 #include "src/consensus/configuration.hpp"
 #include "src/store/applier.hpp"
 #include "src/store/log_writer.hpp"
+#include "src/store/moments.hpp"
 #include "src/store/state_desk.hpp"
 
 namespace assay::store {
@@ -121,18 +122,6 @@ make_member(const engine_options& options, std::uint64_t run, const log_store& l
   if (options.peers == nullptr)
     how.tail_bytes = 0; // Nobody asks a group of one for entries again.
   return consensus::participant::make(how, log);
-}
-
-/// Who may lead at once, and so knows what of its log is committed.
-bool is_sole_voter(const log_store::contents& log, std::uint64_t id) {
-  auto members = log.snapshot ? log.snapshot->configuration : consensus::configuration{};
-  for (const auto& e : log.entries)
-    if (e.kind == consensus::entry_kind::change)
-      if (auto decoded = consensus::decode_configuration(e.bytes))
-        members = *std::move(decoded);
-  const auto* self = consensus::find_member(members, id);
-  return self != nullptr && self->role == consensus::member_role::voter
-         && consensus::voters_of(members) == 1;
 }
 
 /// The first state of a directory, or its refusal when there is any already.
@@ -261,15 +250,12 @@ result<std::unique_ptr<ledger_engine>, problem> ledger_engine::open(
   if (!member)
     return unexpected{member.error()};
 
-  const auto last = log.first_index + log.entries.size() - 1;
-  const auto is_alone = is_sole_voter(log, options.server_id);
   auto all = std::make_unique<parts>(
     std::move(options), std::move(open), std::move(machine), *std::move(member)
   );
   all->applying.start(state);
   all->writing.start(std::move(log), state.index);
-  if (is_alone)
-    all->shared.wait_for(last);
+  all->shared.wait_until_begun();
   return std::unique_ptr<ledger_engine>{new ledger_engine{std::move(all)}};
 }
 
@@ -384,6 +370,11 @@ result<std::optional<std::string>, problem> ledger_engine::read_row(std::string_
 
 result<std::vector<stored_row>, problem> ledger_engine::read_rows(const row_scan& what) const {
   return parts_->state->rows(what);
+}
+
+result<moment, problem> ledger_engine::read_moment(const row_taker& take) const {
+  auto at = parts_->state->copy_of_now();
+  return at ? copy_rows(**at, take) : result<moment, problem>{unexpected{at.error()}};
 }
 
 } // namespace assay::store

@@ -47,6 +47,13 @@ struct proposal {
   bool is_time_driven = false; ///< `expire` and its kin: refused while the clock is not trusted.
 };
 
+/// A log entry, and the state as of it.
+struct moment {
+  std::uint64_t index = 0;
+  std::uint64_t term = 0;
+};
+using row_taker = std::function<result<void, problem>(const std::vector<stored_row>&)>;
+
 enum class commit_point : std::uint8_t { log, state };
 
 /// What the process exits with after a disk error (EX_IOERR of sysexits.h).
@@ -112,9 +119,9 @@ public:
   /// What tells this directory from every other one, made with its first state.
   static result<std::string, problem> disk_of(const data_directory& directory);
 
-  /// Loads the state and starts the threads. The whole log of a sole voter is applied when this
-  /// returns, unless the disk is full; of several, a leader has to say what of it is committed. The
-  /// directory must outlive the engine.
+  /// Loads the state and starts the threads. When this returns `status` knows the group; a sole
+  /// voter leads and its whole log is applied, unless the disk is full. Of several, a leader has to
+  /// say what of the log is committed. The directory must outlive the engine.
   static result<std::unique_ptr<ledger_engine>, problem> open(
     const data_directory& directory,
     std::unique_ptr<state_machine> machine,
@@ -164,6 +171,8 @@ public:
   /// Committed rows, straight from disk. Any thread.
   result<std::optional<std::string>, problem> read_row(std::string_view key) const;
   result<std::vector<stored_row>, problem> read_rows(const row_scan& what) const;
+  /// All rows as they are on disk at one moment, in the order of keys. Any thread.
+  result<moment, problem> read_moment(const row_taker& take) const;
 
 private:
   struct parts;

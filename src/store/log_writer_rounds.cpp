@@ -23,6 +23,7 @@ void log_writer::begin(log_store::contents disk, std::uint64_t applied) {
   report(); // Whoever sees something applied sees the term as well.
   pump();
   report();
+  shared_.set_begun(member_->is_leader() ? member_->first_of_term() : 0);
 }
 
 void log_writer::round(log_inbox::contents what) {
@@ -147,8 +148,12 @@ consensus::entry log_writer::seal(std::vector<waiting_proposal>& proposals) {
 void log_writer::read_now(std::vector<ledger_engine::viewed> readers) {
   if (readers.empty())
     return;
-  // Nobody can have overtaken a group of one: what it answered is what it handed over.
-  if (member_->is_leader() && member_->members().size() == 1)
+  // Nobody can have overtaken a group of one: what it answered is what it handed over, and what the
+  // run before did is older than the first entry of this one.
+  if (
+    member_->is_leader() && member_->members().size() == 1
+    && member_->handed_over() + 1 >= member_->first_of_term()
+  )
     return next_.push({0, {}, {}, std::move(readers)});
   for (auto& reader : readers)
     next_readers_.push_back(std::move(reader));

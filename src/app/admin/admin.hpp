@@ -79,6 +79,7 @@ answer who_served(const call& c);       // served.cpp
 answer history(const call& c);          // served.cpp
 answer status(const call& c);           // cluster.cpp
 answer has_cluster(const call& c);      // members.cpp
+answer cluster_backup(const call& c);   // backup.cpp
 answer cluster_status(const call& c);   // members.cpp
 answer cluster_token(const call& c);    // members.cpp
 answer cluster_transfer(const call& c); // members.cpp

@@ -28,6 +28,8 @@ constexpr route routes[] = {
   {"GET", "cluster", cluster_status, "", answered_by::anyone},
   {"POST", "cluster/init", has_cluster, "name", answered_by::anyone},
   {"POST", "cluster/join", has_cluster, "token", answered_by::anyone},
+  {"POST", "cluster/restore", has_cluster, "file", answered_by::anyone},
+  {"POST", "cluster/backup", cluster_backup, "file", answered_by::anyone},
   {"POST", "cluster/token", cluster_token, "role"},
   {"POST", "cluster/transfer", cluster_transfer, "to"},
   {"POST", "cluster/remove", cluster_remove, "name reason"},
@@ -196,6 +198,12 @@ http::service_response respond(
   if (auto unknown = unknown_word(r, c))
     return error_response(*unknown);
   auto got = r.handler(c);
+  // The lead was lost since it was looked for: what may come from a copy comes from there.
+  auto is_lost = c.lead && !parts.engine->status().is_leader;
+  if (!got && got.error().kind == problem_kind::unavailable && is_lost && r.who == answered_by::leader_or_copy) {
+    c.lead = nullptr;
+    got = r.handler(c);
+  }
   if (!got)
     return error_response(explained(parts, got.error()));
   if (!got->text_type.empty())

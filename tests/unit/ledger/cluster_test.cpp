@@ -82,6 +82,28 @@ TEST_CASE("one member comes, goes or changes at a time, so that an old list undo
   CHECK(w.code(membership{{voter(1)}}) == "taken");
 }
 
+TEST_CASE("a cluster whose members are lost goes on in one new one with the name and key of one") {
+  auto lost = [] {
+    auto w = world::site();
+    w.must(membership{{voter(1), voter(2), voter(3)}});
+    return w;
+  };
+  auto risen = voter(4);
+  risen.name = voter(2).name;
+  risen.signing_public = voter(2).signing_public;
+  auto refused = [&](auto change) {
+    auto other = risen;
+    change(other);
+    return lost().code(membership{{other}});
+  };
+  CHECK(refused([](member& m) { m.name = "c4"; }) == "one_at_a_time");
+  CHECK(refused([](member& m) { m.signing_public = voter(1).signing_public; }) == "one_at_a_time");
+  CHECK(refused([](member& m) { m.id = 2; }) == "reused_id");
+  CHECK(lost().code(membership{{risen, voter(5)}}) == "one_at_a_time");
+  CHECK(lost().code(membership{{voter(2)}}) == "one_at_a_time");
+  CHECK(lost().code(membership{{risen}}) == "taken");
+}
+
 TEST_CASE("a member's id is never another disk's, even after the member is gone") {
   auto w = world::site();
   w.must(membership{{voter(1), voter(2), voter(3)}});

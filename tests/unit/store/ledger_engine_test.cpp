@@ -235,6 +235,57 @@ TEST_CASE("entries that the state never got are applied again from the log") {
   CHECK(notes_of(engine->current()) == notes{{"before", {1, "1"}}, {"after", {2, "2"}}});
 }
 
+TEST_CASE("whoever has the engine of a sole voter sees at once that it leads a group of one") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  for (int start = 0; start < 2; ++start) {
+    auto engine = open_engine(directory);
+    auto now = engine->status();
+    REQUIRE(now.members.size() == 1);
+    CHECK(now.role == consensus::member_role::voter);
+    CHECK(now.is_leader);
+    CHECK(now.applied_index == now.last_index);
+  }
+}
+
+TEST_CASE("after a restart on a full disk no read leaves out what was answered before it") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  {
+    faults broken;
+    auto engine = open_engine(directory, broken.options());
+    broken.state = EDQUOT;
+    take(*engine, "only-in-the-log=1");
+  }
+  faults broken;
+  broken.log = broken.state = EDQUOT;
+  auto engine = open_engine(directory, broken.options());
+  auto refused = barrier(*engine);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::exhausted);
+  broken.log = broken.state = 0;
+  auto view = barrier(*engine);
+  while (!view)
+    view = barrier(*engine);
+  CHECK(notes_of(*view) == notes{{"only-in-the-log", {1, "1"}}});
+}
+
+TEST_CASE("a start on a full disk that has nothing to catch up with answers reads") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  {
+    auto engine = open_engine(directory);
+    take(*engine, "a=1");
+    REQUIRE(barrier(*engine));
+  }
+  faults broken;
+  broken.log = EDQUOT;
+  auto engine = open_engine(directory, broken.options());
+  auto view = barrier(*engine);
+  REQUIRE(view);
+  CHECK(notes_of(*view) == notes{{"a", {1, "1"}}});
+}
+
 TEST_CASE("a full disk refuses proposals, reads go on, and room lets them in without a restart") {
   scratch place;
   auto directory = open_directory(place.path());
