@@ -176,6 +176,7 @@ result<std::vector<std::string>, problem> journal::open(std::uint64_t settled) {
 
 std::optional<write_failure> journal::make(std::uint64_t settled) {
   auto failed = [&](const problem& why) {
+    ::unlink(path_.c_str()); // A full disk gets its room back.
     return write_failure{why.kind == problem_kind::exhausted, to_text(why)};
   };
   auto file = open_file(path_, O_RDWR | O_CREAT | O_TRUNC);

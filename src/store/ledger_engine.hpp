@@ -64,7 +64,7 @@ struct engine_options {
   std::uint64_t server_id = 1;
   std::string address = "local"; ///< Where peers reach it, as members' lists show it.
   peer_sender* peers = nullptr;  ///< Outlives the engine; a group of one has none.
-  std::chrono::milliseconds election_timeout{1'000}; ///< A leader unheard of for so long is gone.
+  std::chrono::milliseconds election_timeout{800}; ///< A leader unheard of for so long is gone.
   std::chrono::milliseconds heartbeat{100};
   std::uint64_t map_bytes = 0;           ///< Address space per environment; 0: `limits::map_bytes`.
   std::uint32_t trailing = 0;            ///< Applied log entries kept; 0: `limits::log_trailing`.
