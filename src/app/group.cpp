@@ -89,18 +89,21 @@ void group::learn(const ledger::tables& tables) {
 }
 
 void group::step(const ledger::tables& wanted, const store::engine_status& now) {
-  if (!now.is_leader || !now.is_membership_settled || std::chrono::steady_clock::now() < next_step_)
+  if (!now.is_leader || std::chrono::steady_clock::now() < next_step_)
     return;
   auto reached = [this](std::uint64_t node) { return is_reached(node); };
-  auto change =
-    next_change(wanted.head.members, {now.server_id, now.members, reached, last_promoted_});
+  auto change = next_change(
+    wanted.head.members,
+    {now.server_id, now.members, reached, last_promoted_, now.is_membership_settled}
+  );
   if (!change)
     return;
-  // Catching up takes its time, and the group counts as settled meanwhile.
-  if (const auto* raised = std::get_if<consensus::promote>(&*change)) {
+  // Catching up takes its time, and the group counts as settled meanwhile. A removal before that
+  // may be refused, and is asked for again.
+  if (const auto* raised = std::get_if<consensus::promote>(&*change))
     last_promoted_ = raised->id;
+  if (std::holds_alternative<consensus::promote>(*change) || !now.is_membership_settled)
     next_step_ = std::chrono::steady_clock::now() + limits::group_change_retry;
-  }
   std::shared_lock hold{engine_mutex_};
   if (engine_)
     engine_->change(*change, [](const result<void, problem>& done) {

@@ -28,12 +28,25 @@ store::engine_options node::whole::engine_options() {
   return options;
 }
 
+/// A member never founds: its cluster goes on without it, and would have a twin.
+problem lost_ledger(const app::place& was, const std::filesystem::path& data) {
+  return {
+    problem_kind::refused,
+    "this is member " + std::to_string(was.node) + " ('" + was.name + "') of cluster '"
+      + was.cluster_name + "', and its ledger is gone",
+    data.string(),
+    "see that the disk is mounted; if it is lost, remove this member (assay cluster remove "
+      + was.name + " on another one), empty the directory and join anew"};
+}
+
 result<void, problem> node::whole::open_ledger() {
   auto opened = store::data_directory::open(how.data);
   if (!opened)
     return unexpected{opened.error()};
   directory.emplace(std::move(*opened));
   auto is_new = !store::ledger_engine::is_bootstrapped(*directory);
+  if (is_new && place)
+    return unexpected{lost_ledger(*place, how.data)};
   auto loaded = load_secrets(*directory, is_new);
   if (!loaded)
     return unexpected{loaded.error()};

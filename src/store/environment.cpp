@@ -49,7 +49,7 @@ problem open_problem(int code, const std::filesystem::path& folder) {
       problem_kind::refused,
       what + "; the file is damaged or is not ours",
       file_of(folder).string(),
-      "restore the data directory from a backup; nothing was changed"};
+      damage_advice};
   return {
     problem_kind::unavailable,
     what,
@@ -63,7 +63,7 @@ problem short_file(const std::filesystem::path& folder, std::uint64_t has, std::
     "the file is cut short: it has " + std::to_string(has) + " bytes and needs "
       + std::to_string(needs),
     file_of(folder).string(),
-    "restore the data directory from a backup; nothing was changed"};
+    damage_advice};
 }
 
 } // namespace

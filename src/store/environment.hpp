@@ -22,6 +22,14 @@
 
 namespace assay::store {
 
+/// What to do about a damaged directory. A voter that came back as it was before would take back
+/// what it acknowledged.
+inline constexpr auto damage_advice =
+  "nothing was changed; in a cluster, remove this member on another one and join anew with an "
+  "empty "
+  "directory, because an older copy would take back what this member acknowledged; a standalone "
+  "goes on from a copy of its whole directory";
+
 /// Why nothing was written. A full disk passes; everything else ends the process.
 struct write_failure {
   bool is_disk_full = false;

@@ -81,12 +81,7 @@ struct pages {
 };
 
 problem damaged(const std::filesystem::path& path, std::string what) {
-  return {
-    problem_kind::refused,
-    std::move(what),
-    path.string(),
-    "restore the data directory from a backup, or remove this member and join anew with an empty "
-    "one; nothing was changed"};
+  return {problem_kind::refused, std::move(what), path.string(), damage_advice};
 }
 
 result<std::string, problem> bytes_of(int fd, const std::filesystem::path& path) {

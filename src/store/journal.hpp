@@ -38,6 +38,9 @@ public:
   /// Makes the file, with its blocks on the disk; frames will count from `settled` on.
   std::optional<write_failure> make(std::uint64_t settled);
 
+  /// Its file is of no use: what it holds is not known to be a journal's.
+  void give_up() { file_.close(); }
+
   bool is_open() const { return file_.is_open(); }
   /// Number of the newest frame.
   std::uint64_t last() const { return last_; }

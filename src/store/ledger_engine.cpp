@@ -34,7 +34,7 @@ problem mismatch_problem(const data_directory& directory, const std::string& wha
     problem_kind::refused,
     "raft/ and ledger/ do not belong together: " + what,
     directory.root().string(),
-    "restore both from one backup; nothing was changed"};
+    damage_advice};
 }
 
 problem write_problem(const data_directory& directory, const write_failure& why) {
@@ -210,6 +210,14 @@ ledger_engine::bootstrap(const data_directory& directory, const engine_options& 
 result<void, problem>
 ledger_engine::prepare_to_join(const data_directory& directory, const engine_options& options) {
   return found(directory, options, {}, {1, {}});
+}
+
+bool ledger_engine::is_prepared_to_join(const data_directory& directory) {
+  engine_options smallest;
+  smallest.map_bytes = 1 << 20; // LMDB takes what the file needs.
+  auto all = load(directory, smallest);
+  return all && !all->log.disk_id.empty() && all->log.entries.empty() && !all->log.snapshot
+         && all->state.index == 0;
 }
 
 result<std::string, problem> ledger_engine::disk_of(const data_directory& directory) {

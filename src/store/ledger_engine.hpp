@@ -115,6 +115,9 @@ public:
   /// name it. Refused if there is any state.
   static result<void, problem>
   prepare_to_join(const data_directory& directory, const engine_options& options);
+
+  /// Whether the directory is as `prepare_to_join` left it: it has an identity and nothing else.
+  static bool is_prepared_to_join(const data_directory& directory);
   static bool is_bootstrapped(const data_directory& directory);
   /// What tells this directory from every other one, made with its first state.
   static result<std::string, problem> disk_of(const data_directory& directory);

@@ -96,7 +96,7 @@ problem torn_frame() {
     problem_kind::refused,
     "the journal holds entries that do not follow each other",
     "raft/journal",
-    "restore the data directory from a backup; nothing was changed"};
+    damage_advice};
 }
 
 } // namespace
@@ -137,9 +137,12 @@ result<void, problem> log_store::open_journal() {
 std::optional<write_failure> log_store::make_journal() {
   if (auto failed = journal_.make(0))
     return failed;
-  return environment_->write(4'096, [&](MDB_txn* txn) {
+  auto failed = environment_->write(4'096, [&](MDB_txn* txn) {
     return put(txn, environment_->dbi(meta_db), journal_key, to_value(std::uint64_t{0}));
   });
+  if (failed) // Without its mark nobody would read it at the next start.
+    journal_.give_up();
+  return failed;
 }
 
 /// Everything goes into the environment, and the journal begins again.
@@ -191,7 +194,7 @@ result<log_store::contents, problem> log_store::load() const {
       problem_kind::refused,
       "the log has a gap or a damaged compaction mark",
       "raft/",
-      "restore the data directory from a backup; nothing was changed"}};
+      damage_advice}};
   return out;
 }
 

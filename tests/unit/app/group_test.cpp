@@ -85,6 +85,13 @@ TEST_CASE("who is gone leaves before anybody comes") {
   ));
 }
 
+TEST_CASE("who is gone leaves even before the change before is settled, and nobody comes") {
+  auto now = seen_by(1, three);
+  now.is_settled = false;
+  CHECK(is<consensus::remove_member>(next_change({named(1), named(2)}, now), 3));
+  CHECK_FALSE(next_change({named(1), named(2), named(3), named(4)}, now));
+}
+
 TEST_CASE("the leader does not remove itself") {
   CHECK_FALSE(next_change({named(2)}, seen_by(1, {runs(1), runs(2)})));
 }

@@ -171,4 +171,19 @@ TEST_CASE("a log without its journal is refused") {
   CHECK(log.error().what == "the journal is missing; the newest entries are in it");
 }
 
+TEST_CASE("a journal that a full disk kept from being marked takes nothing") {
+  scratch place;
+  {
+    auto log = log_store::open(place.path(), map_bytes).value();
+    int code = EDQUOT;
+    log->inject([&] { return code; }); // Met by the mark; making the file does not ask.
+    CHECK(log->write(consensus::hard_state{1, 1}, {{1, {command(1, "a")}}}).value().is_disk_full);
+    code = 0;
+    REQUIRE_FALSE(log->write(consensus::hard_state{1, 1}, {{1, {command(1, "a")}}}));
+  }
+  auto log = log_store::open(place.path(), map_bytes).value();
+  CHECK(log->load().value().hard == consensus::hard_state{1, 1});
+  CHECK(log->at(1) == command(1, "a"));
+}
+
 } // namespace assay::store
