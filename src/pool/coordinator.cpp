@@ -46,6 +46,7 @@ void coordinator::on(const wanted_changed& e) {
   for (const auto& w : e.implementations) {
     auto& state = next[w.launch.implementation];
     auto known = wanted_.find(w.launch.implementation);
+    changed_ = changed_ || known == wanted_.end() || known->second.wanted != w;
     auto launch = launch_digest(w.launch);
     if (known != wanted_.end() && known->second.launch == launch)
       state = known->second; // The same launch keeps its count of crashes.
@@ -54,9 +55,10 @@ void coordinator::on(const wanted_changed& e) {
     state.desired =
       std::clamp(state.desired, w.replicas_min, std::max(w.replicas_min, w.replicas_max));
   }
+  // Every change of the ledger's tables comes by here, and most leave the pool as it is.
+  changed_ = changed_ || next.size() != wanted_.size();
   wanted_ = std::move(next);
   elsewhere_ = e.elsewhere;
-  changed_ = true;
 }
 
 bool coordinator::is_current(const host_id& host, std::uint64_t session) const {

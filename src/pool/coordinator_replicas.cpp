@@ -115,12 +115,14 @@ void coordinator::start_missing(
   wanted_state& w, std::size_t fresh, std::vector<replica_state*>& outdated
 ) {
   auto said = std::exchange(w.waits_for, {});
+  w.pauses = false;
   while (fresh < w.desired) {
     if (!w.given_up.empty()) {
       w.waits_for = w.given_up;
       break;
     }
     if (now_ < w.retry_at) {
+      w.pauses = !w.wanted.adopted;
       w.waits_for = w.wanted.adopted ? "its server to answer again; its owner starts it"
                                      : "the pause after a crash";
       break;

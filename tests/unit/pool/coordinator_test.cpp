@@ -26,6 +26,22 @@ TEST_CASE("a wanted implementation is started on a host of the pool, once") {
   CHECK(stage.all<start_replica>().empty());
 }
 
+TEST_CASE("what is wanted anew and is the same changes no view, and every difference does") {
+  pool_stage stage;
+  stage.step(wanted_changed{{wanted("m/p/a")}});
+  CHECK(stage.all<view_changed>().size() == 1);
+  stage.step(wanted_changed{{wanted("m/p/a")}});
+  CHECK(stage.all<view_changed>().empty());
+  auto more = wanted("m/p/a");
+  more.replicas_max = 2;
+  stage.step(wanted_changed{{more}});
+  CHECK(stage.all<view_changed>().size() == 1);
+  stage.step(wanted_changed{{more, wanted("m/p/b")}});
+  CHECK(stage.all<view_changed>().size() == 1);
+  stage.step(wanted_changed{{wanted("m/p/b")}});
+  CHECK(stage.all<view_changed>().size() == 1);
+}
+
 TEST_CASE("nothing is started on a host before what it runs was reported") {
   pool_stage stage;
   stage.step(wanted_changed{{wanted("m/p/a")}});
