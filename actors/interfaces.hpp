@@ -257,7 +257,12 @@ struct ask_due {
   qualification::ask what;
 };
 
-/// The evidence is on disk under this digest, or why not. From the errands' threads.
+/// Evidence that could not be kept is to be kept now.
+struct keep_evidence {
+  qualification_id qualification;
+};
+
+/// The evidence is on a majority's disks under this digest, or why not. From the errands' threads.
 struct evidence_kept {
   qualification_id qualification;
   result<digest, problem> blob;
@@ -274,6 +279,7 @@ using evaluator_actor = caf::typed_actor<
   caf::replies_to<run_question>::with<run_answer>,
   caf::reacts_to<ask_due>,
   caf::reacts_to<ask_answered>,
+  caf::reacts_to<keep_evidence>,
   caf::reacts_to<evidence_kept>,
   caf::reacts_to<stop_run>,
   caf::reacts_to<tables_changed>,
@@ -350,13 +356,13 @@ struct job_answer {
   std::string why;
 };
 
-/// A job's input came from disk, or why not. From the errands' threads.
+/// A job's input, or why it cannot be read. From the errands' threads.
 struct input_loaded {
   job_id job;
   result<std::shared_ptr<const std::string>, problem> input;
 };
 
-/// A checkpoint's blob is on disk, or why not. From the errands' threads.
+/// A checkpoint's blob is on a majority's disks, or why not. From the errands' threads.
 struct output_kept {
   job_id job;
   jobs::checkpoint entry;
@@ -454,6 +460,7 @@ ASSAY_IN_PROCESS(run_question)
 ASSAY_IN_PROCESS(run_answer)
 ASSAY_IN_PROCESS(ask_due)
 ASSAY_IN_PROCESS(ask_answered)
+ASSAY_IN_PROCESS(keep_evidence)
 ASSAY_IN_PROCESS(evidence_kept)
 ASSAY_IN_PROCESS(stop_run)
 ASSAY_IN_PROCESS(promote)

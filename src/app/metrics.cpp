@@ -99,6 +99,9 @@ std::string metrics::text(const gauges& now) {
   set("assay_ledger_leads", "1: this coordinator leads", now.ledger.is_leader);
   set("assay_ledger_has_leader", "0: nobody is known to lead", now.ledger.leader_id != 0);
   set("assay_members_away", "Members that cannot be reached from here", now.members_away);
+  set(
+    "assay_blobs_missing", "Blobs that the ledger names and that are not here", now.blobs_missing
+  );
   set("assay_stale_seconds", "Since the first lease ran out; 0: all hold", now.stale_seconds);
   set("assay_endpoints", "Endpoints of replicas known here", now.endpoints);
   set("assay_in_flight", "Requests at replicas now", now.in_flight);

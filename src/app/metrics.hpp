@@ -23,6 +23,7 @@ struct gauges {
   std::uint64_t in_flight = 0;
   std::uint64_t stale_seconds = 0; ///< Of the lease that ran out first.
   std::uint64_t members_away = 0;
+  std::uint64_t blobs_missing = 0;
 };
 
 class metrics {

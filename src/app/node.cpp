@@ -133,6 +133,7 @@ void node::whole::on_view(const store::view_ptr& view) {
   }
   if (group)
     group->learn(*tables);
+  blob_keeper->learn(std::move(tables));
   leadership->nudge();
 }
 
@@ -144,8 +145,12 @@ result<void, problem> node::whole::start() {
   spawn_actors();
   if (auto done = start_ingress(); !done)
     return done;
+  start_blob_keeper();
   errands = std::make_unique<app::errands>(
-    [this] { return door(); }, errand_keys{secrets.evaluator_key, secrets.dispatcher_key}, *blobs
+    [this] { return door(); },
+    errand_keys{secrets.evaluator_key, secrets.dispatcher_key},
+    *blobs,
+    *blob_keeper
   );
   if (group)
     spawn_service_links();
@@ -210,6 +215,7 @@ void node::whole::fill_parts() {
   parts.data = how.data;
   parts.engine = engine.get();
   parts.blobs = blobs.get();
+  parts.blob_keeper = blob_keeper.get();
   parts.ingress = ingress.get();
   parts.metrics = &metrics;
   parts.counters = counters;
@@ -243,6 +249,8 @@ void node::whole::stop() {
   // Actors call errands, hub and engine until they have ended; the engine's last answers call the
   // hub, and what it still says to others goes by the group.
   leadership.reset();
+  if (blob_keeper)
+    blob_keeper->stop();
   forwarding.reset();
   joins.reset();
   if (actors)

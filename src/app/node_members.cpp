@@ -36,6 +36,36 @@ void node::whole::hear(std::uint64_t node, peers::message said) {
     forwarding->hear(node, std::move(*ask));
   if (auto* answer = std::get_if<peers::admin_answer>(&said))
     forwarding->hear(node, std::move(*answer));
+  // Blobs hold what was asked and answered, so only coordinators get them.
+  if (auto blob = app::blob_keeper::word_in(said); blob && votes(node))
+    blob_keeper->hear(node, *std::move(blob));
+}
+
+/// A separate ingress keeps no blobs: it reads none, and no record waits for it.
+void node::whole::start_blob_keeper() {
+  blob_keeper = std::make_unique<app::blob_keeper>(blob_keeper_options{
+    .blobs = blobs.get(),
+    .standing = [this] { return blob_standing(); },
+    .tell = [this](
+              auto to, const peers::message& what
+            ) { return group ? group->tell(to, what) : peers::send_outcome::down; },
+    .fetches_all = group && how.is_coordinator,
+  });
+}
+
+blobs::standing node::whole::blob_standing() const {
+  auto now = engine->status();
+  blobs::standing out{.self = now.server_id};
+  for (const auto& m : now.members)
+    if (m.role == consensus::member_role::voter)
+      out.voters.insert(m.id);
+  for (const auto& m : tables_of(*engine->current())->head.members)
+    if (m.voter && m.id != now.server_id)
+      out.others.push_back(m.id);
+  auto leader = std::ranges::find(out.others, now.leader_id);
+  if (leader != out.others.end())
+    std::iter_swap(out.others.begin(), leader);
+  return out;
 }
 
 bool node::whole::votes(std::uint64_t node) const {
@@ -54,10 +84,13 @@ void node::whole::note_reach(std::uint64_t node, peers::lane lane, bool is_up) {
     return caf::anon_send(service, peer_down{node});
   if (lane != peers::lane::bulk)
     return;
-  if (is_up)
+  if (is_up) {
     forwarding->reached(node);
-  else
+    blob_keeper->reached(node);
+  } else {
     forwarding->lost(node);
+    blob_keeper->lost(node);
+  }
 }
 
 // -- leading and following

@@ -4,6 +4,7 @@
 
 #include "actors/interfaces_peers.hpp"
 #include "src/app/agent_keeper.hpp"
+#include "src/app/blob_keeper.hpp"
 #include "src/app/errands.hpp"
 #include "src/app/founding.hpp"
 #include "src/app/joining.hpp"
@@ -46,6 +47,7 @@ struct node::whole {
   std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
   std::unique_ptr<store::ledger_engine> engine;
   std::unique_ptr<store::blob_store> blobs;
+  std::unique_ptr<app::blob_keeper> blob_keeper; ///< Errands call it until they have ended.
   std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
   actor_config config;
   std::unique_ptr<caf::actor_system> actors;
@@ -89,6 +91,8 @@ struct node::whole {
   void on_view(const store::view_ptr& view);
   void hear(std::uint64_t node, peers::message said);
   bool votes(std::uint64_t node) const;
+  void start_blob_keeper();
+  blobs::standing blob_standing() const;
   void note_reach(std::uint64_t node, peers::lane lane, bool is_up);
   void stop();
   void end_actors();

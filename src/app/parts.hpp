@@ -3,6 +3,7 @@
 // src/app/node.hpp, which outlives all of it.
 
 #include "actors/interfaces.hpp"
+#include "src/app/blob_keeper.hpp"
 #include "src/app/forwarding.hpp"
 #include "src/app/group.hpp"
 #include "src/app/leading.hpp"
@@ -25,6 +26,7 @@ struct parts {
   std::filesystem::path data;
   store::ledger_engine* engine = nullptr;
   store::blob_store* blobs = nullptr;
+  app::blob_keeper* blob_keeper = nullptr;
   http::ingress_server* ingress = nullptr;
   fabric::hub* hub = nullptr;
   fabric::public_key hub_key;

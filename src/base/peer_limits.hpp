@@ -47,6 +47,30 @@ inline constexpr std::size_t unsaid_answers = 16; ///< To one member that cannot
 /// For the others to connect and catch up before a change of the group is tried again.
 inline constexpr auto group_change_retry = std::chrono::seconds{1};
 
+// -- blobs
+inline constexpr std::size_t blob_page_bytes = 512 << 10;
+inline constexpr std::uint64_t blob_bytes = 1ULL << 30; ///< A larger one is not kept.
+inline constexpr std::size_t blob_downloads = 4;        ///< Fetched at once; the others wait,
+inline constexpr std::size_t blobs_waiting = 1'024;     ///< so many; more are asked for later.
+/// Heard of one member and not looked at yet, a want counted as the page that it asks for; what
+/// does not fit is dropped and said again.
+inline constexpr std::size_t blob_inbox_bytes = 8 << 20;
+inline constexpr auto blob_tick = 250ms;
+inline constexpr auto blob_said_again = 2s; ///< An offer or a want that nothing followed.
+/// Without progress for so long another member is asked, or the blob counts as not kept.
+inline constexpr auto blob_silence = 10s;
+inline constexpr auto blob_look_every = 2s;  ///< For blobs that the ledger names and we lack.
+inline constexpr auto blob_look_again = 30s; ///< For one that no member could give.
+inline constexpr std::size_t blobs_looked_for = 256; ///< Of those, at once.
+/// For a job whose input cannot be read now, or evidence that could not be kept.
+inline constexpr auto blob_work_again = 5s;
+inline constexpr unsigned evidence_tries = 4; ///< Then the evaluation ends without a verdict.
+
+static_assert(blob_page_bytes < peer_frame_bytes && job_bytes <= blob_bytes);
+static_assert(
+  2 * blob_downloads * blob_page_bytes < blob_inbox_bytes, "what both ends fetch of each other fits"
+);
+static_assert(blob_said_again * 3 < blob_silence, "lost messages are no silence");
 static_assert(batch_frame_bytes + (1 << 20) < peer_frame_bytes, "the largest entry fits one frame");
 static_assert(row_bytes + (1 << 19) < peer_frame_bytes, "the largest row fits one page");
 static_assert(page_bytes < peer_frame_bytes);

@@ -49,4 +49,10 @@ verdict refuse_one(const admin_ask& m);
 verdict refuse_one(const admin_answer& m);
 verdict refuse_one(const clock_told& m);
 
+// And each about blobs.
+verdict refuse_one(const blob_offer& m);
+verdict refuse_one(const blob_want& m);
+verdict refuse_one(const blob_page& m);
+verdict refuse_one(const blob_kept& m);
+
 } // namespace assay::peers

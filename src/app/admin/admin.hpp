@@ -91,6 +91,7 @@ answer submit(const call& c);           // jobs.cpp
 answer job_output(const call& c);       // jobs.cpp
 answer job_errors(const call& c);       // jobs.cpp
 answer cancel_job(const call& c);       // jobs.cpp
+answer blob(const call& c);             // jobs.cpp
 
 // -- shared (dispatch.cpp)
 
