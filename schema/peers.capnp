@@ -33,6 +33,9 @@ struct PeerMessage {
     adminAsk @16 :AdminAsk;
     adminAnswer @17 :AdminAnswer;
     clock @18 :Int64;  # the sender's wall clock, ms since 1970 UTC
+    serviceTold @19 :Data;  # a record of kind servingSummary, as it is proposed
+    serviceKept @20 :ServiceKept;
+    syncMs @21 :UInt32;  # how long a sync of the sender's log takes of late; 0: it wrote little
   }
 }
 
@@ -291,6 +294,13 @@ struct TicketRefuse {
   why @3 :UInt8;  # 0 queue full, 1 waited too long, 2 no replica
   retryAfterS @4 :UInt32;
   isMeasured @5 :Bool;
+}
+
+# -- what an ingress served, for the ledger
+
+struct ServiceKept {
+  record @0 :Data;  # its record id, 16 bytes
+  why @1 :Text;     # why it will never be on record; empty: it is
 }
 
 # -- the admin API

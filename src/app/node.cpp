@@ -1,5 +1,6 @@
 #include "actors/ingress.hpp"
 #include "actors/ledger.hpp"
+#include "actors/service_book.hpp"
 #include "src/app/admin/admin.hpp"
 #include "src/app/allow_list.hpp"
 #include "src/app/ingress_hooks.hpp"
@@ -97,7 +98,7 @@ result<void, problem> node::whole::start_ingress() {
     return {};
   http::ingress_options options;
   options.id = ingress_name();
-  options.boot = static_cast<std::uint64_t>(wall_now().value);
+  options.boot = boot;
   options.address = how.ingress.host;
   options.port = how.ingress.port;
   options.threads = how.ingress_threads;
@@ -126,6 +127,15 @@ void node::whole::spawn_actors() {
     actors->spawn(ledger_behavior, [this](std::string bytes, bool time_driven, auto done) {
       engine->propose({std::move(bytes), time_driven}, std::move(done));
     });
+  book = actors->spawn(
+    service_book_behavior,
+    service_book_options{
+      .ledger = parts.ledger,
+      .send = [this](
+                auto to, const peers::message& what
+              ) { return group ? group->tell(to, what) : peers::send_outcome::down; },
+    }
+  );
   parts.router = actors->spawn(
     ingress_behavior,
     assay::ingress_options{
@@ -138,6 +148,8 @@ void node::whole::spawn_actors() {
         },
       .count = [this](const auto& all) { metrics.count(all); },
       .serves = how.has_ingress,
+      .boot = boot,
+      .tell = [this](auto hours) { caf::anon_send(book, service_counted{std::move(hours)}); },
     }
   );
 }
@@ -353,49 +365,7 @@ void node::whole::fill_parts() {
     });
   parts.forwarding = forwarding.get();
   caf::anon_send(parts.ledger, listen_to_tables{tables_listener{parts.router}});
-}
-
-// -- stopping
-
-/// From the outside in: nobody is answered by something that is gone already.
-void node::whole::stop() {
-  is_ready = false;
-  keeper.reset();
-  admin.reset();
-  monitor.reset();
-  if (ingress)
-    ingress->stop(limits::drain);
-  {
-    std::scoped_lock lock{bound_mutex};
-    is_bound = false;
-  }
-  // Actors call errands, hub and engine until they have ended; the engine's last answers call the
-  // hub, and what it still says to others goes by the group.
-  leadership.reset();
-  forwarding.reset();
-  joins.reset();
-  if (actors)
-    end_actors();
-  errands.reset();
-  if (group)
-    group->stop();
-  engine.reset();
-  group.reset();
-  hub.reset();
-  ingress.reset();
-  actors.reset();
-}
-
-void node::whole::end_actors() {
-  auto end = [](auto& who) {
-    if (who)
-      caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
-    who = nullptr;
-  };
-  end(service);
-  end(parts.router);
-  end(parts.ledger);
-  actors->await_all_actors_done();
+  caf::anon_send(parts.ledger, listen_to_tables{tables_listener{book}});
 }
 
 node::node(std::unique_ptr<whole> all) : whole_{std::move(all)} {}

@@ -20,6 +20,11 @@ void stop_process(const std::string& why) {
   std::_Exit(4);
 }
 
+bool is_of_service(const peers::message& said) {
+  return std::holds_alternative<peers::service_told>(said)
+         || std::holds_alternative<peers::service_kept>(said);
+}
+
 } // namespace
 
 // -- what other members say. Links' thread: must not block.
@@ -28,6 +33,8 @@ void node::whole::hear(std::uint64_t node, peers::message said) {
   std::scoped_lock lock{bound_mutex};
   if (!is_bound)
     return;
+  if (is_of_service(said))
+    return caf::anon_send(book, peer_said{node, std::move(said)});
   if (peers::lane_of(said) == peers::lane::service)
     return caf::anon_send(service, peer_said{node, std::move(said)});
   // What a coordinator says of who asked is believed, what a separate ingress says is not; one of
@@ -62,7 +69,7 @@ void node::whole::note_reach(std::uint64_t node, peers::lane lane, bool is_up) {
 
 // -- leading and following
 
-/// To agents and to SERVICE LINKS, when it changed.
+/// To agents, SERVICE LINKS and SERVICE BOOK, when it changed.
 void node::whole::tell_standing(const store::engine_status& now) {
   auto lead = parts.lead.get();
   auto leads = lead != nullptr && lead->term == now.term;
@@ -73,7 +80,9 @@ void node::whole::tell_standing(const store::engine_status& now) {
     return;
   told = next;
   hub->set_standing(standing());
-  caf::anon_send(service, next);
+  if (service)
+    caf::anon_send(service, next);
+  caf::anon_send(book, next);
 }
 
 std::vector<ingress_id> node::whole::ingresses() const {
@@ -92,10 +101,10 @@ void node::whole::watch_leadership() {
       .follow = [this] { follow(); },
       .look =
         [this](const store::engine_status& now) {
-          if (!group)
-            return;
-          group->compare_clocks(now);
-          group->step(*tables_of(*engine->current()), now);
+          if (group) {
+            group->compare_clocks(now);
+            group->step(*tables_of(*engine->current()), now);
+          }
           tell_standing(now);
         },
     }
@@ -135,7 +144,7 @@ void node::whole::spawn_service_links() {
     service_links_options{
       .node = place->node,
       .name = ingress_name(),
-      .boot = static_cast<std::uint64_t>(wall_now().value),
+      .boot = boot,
       .ingress = parts.router,
       .send = [this](auto to, const peers::message& what) { return group->tell(to, what); },
       .stop_process = stop_process,

@@ -39,6 +39,7 @@ struct node::whole {
 
   settings how;
   std::optional<app::place> place; ///< A standalone has none.
+  const std::uint64_t boot = static_cast<std::uint64_t>(wall_now().value); ///< Which of its starts.
   std::optional<store::data_directory> directory;
   own_secrets secrets;
   app::metrics metrics;
@@ -55,6 +56,7 @@ struct node::whole {
   std::optional<join_desk> joins;
   app::parts parts;
   service_links_actor service; ///< None in a standalone.
+  service_book_actor book;
   std::optional<app::leadership> leadership;
   assay::standing told; ///< To SERVICE LINKS; the leadership's thread's.
   std::unique_ptr<http::service_listener> admin;
@@ -91,6 +93,7 @@ struct node::whole {
   bool votes(std::uint64_t node) const;
   void note_reach(std::uint64_t node, peers::lane lane, bool is_up);
   void stop();
+  void close_service();
   void end_actors();
 };
 

@@ -48,5 +48,8 @@ verdict refuse_one(const ticket_refuse& m);
 verdict refuse_one(const admin_ask& m);
 verdict refuse_one(const admin_answer& m);
 verdict refuse_one(const clock_told& m);
+verdict refuse_one(const service_told& m);
+verdict refuse_one(const service_kept& m);
+verdict refuse_one(const sync_told& m);
 
 } // namespace assay::peers

@@ -90,7 +90,10 @@ using message = std::variant<
   ticket_refuse,
   admin_ask,
   admin_answer,
-  clock_told>;
+  clock_told,
+  service_told,
+  service_kept,
+  sync_told>;
 
 /// Which lane carries it.
 lane lane_of(const message& what);

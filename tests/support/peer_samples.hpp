@@ -166,6 +166,9 @@ inline std::vector<std::pair<std::string, message>> samples() {
     {"admin_ask", an_admin_ask()},
     {"admin_answer", admin_answer{3, 409, "application/json", "{}"}},
     {"clock_told", clock_told{{1'700'000'000'000}}},
+    {"service_told", service_told{std::string("r\0x", 3)}},
+    {"service_kept", service_kept{a_hello().cluster, "bad_hour"}},
+    {"sync_told", sync_told{ms(321)}},
   };
 }
 

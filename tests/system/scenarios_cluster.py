@@ -1,9 +1,12 @@
 """Several coordinators: found, join, hand over, leave, die, come back."""
 
 import json
+import re
 import shutil
 import signal
 import threading
+from collections import Counter
+from datetime import datetime, timezone
 
 from cluster import Cluster
 from world import eventually, expect
@@ -218,6 +221,57 @@ def scenario_cluster_serves():
         eventually(lambda: w.ask(gone).status == 200, "its ingress serves again")
         told = w.patiently(live[0], "get", "replicas", "-o", "json").json()
         expect([r["phase"] for r in told] == ["ready"], "the replica was taken over, not started anew", told)
+
+
+def told_of_service(w, at):
+    """Chats that `who-served` counts by ingress, in every hour since the route carried anything."""
+    now = datetime.now(timezone.utc).isoformat()
+    said = w.patiently(at, "who-served", "tiny", "--at", now).out
+    since = re.search(r"since (\S+) by step", said)[1]
+    counts = {}
+    for out in (said, w.patiently(at, "who-served", "tiny", "--at", since).out):
+        hour = re.search(r"sent in the hour from (\S+)", out)[1]
+        for ingress, start, whom, served in re.findall(r"(\S+) \(start (\d+)\) to (\S+): \d+ requests, (\d+) served", out):
+            counts[hour, ingress, start, whom] = int(served)
+    sums = Counter()
+    for (_, ingress, _, _), served in counts.items():
+        sums[ingress] += served
+    return sums
+
+
+def scenario_cluster_who_served():
+    """The ledger counts each answered chat once, by ingress, but for the open hour of a process that was killed."""
+    with Cluster(a=BOTH, b=BOTH, c=BOTH, i=["ingress"]) as w:
+        w.form()
+        w.serve()
+        answered = Counter(w.ingresses())  # `serve` had one answer of each.
+
+        def ask(name, count):
+            for _ in range(count):
+                expect(w.ask(name).status == 200, f"the ingress of {name} answers")
+            answered[name] += count
+        for name in w.ingresses():
+            ask(name, 3)
+        gone = w.leader()
+        w.kill(gone)
+        answered[gone] = 0
+        for name in w.ingresses():
+            ask(name, 2)
+        w.begin(gone)
+        w.settled()
+        w.wait_connected()
+        eventually(lambda: w.ask(gone).status == 200, f"the ingress of {gone} answers again")
+        answered[gone] += 1
+        for name in w.ingresses():
+            ask(name, 2)
+        for name in ("i", "a", "b", "c"):
+            w.kill(name, signal.SIGTERM)
+            expect("service_untold" not in w.log(f"{name}.log"), "it told all", w.log(f"{name}.log"))
+            w.begin(name)
+            w.settled()
+        told = told_of_service(w, w.leader())
+        expect(told == answered, "what is told was answered", told, answered)
+        w.at(w.leader(), "ledger", "verify").is_ok()
 
 
 def scenario_cluster_separate_ingress():

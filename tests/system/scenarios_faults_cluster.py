@@ -208,7 +208,7 @@ def scenario_f10_full_disk_of_leader():
 
 
 def scenario_f14_bit_flip():
-    """A record whose bytes changed on one member's disk is found by number, or not believed; the others are unharmed."""
+    """A record whose bytes changed on one member's disk is found there, by number; it leads no more; the others are unharmed."""
     with three().form() as w:
         mark = "bitflipped"
         w.put("a", mark)
