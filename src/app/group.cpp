@@ -27,6 +27,14 @@ std::string text_of(const problem& why) {
 
 } // namespace
 
+std::map<std::uint64_t, std::uint32_t>
+known_versions(const std::map<std::uint64_t, member_seen>& seen, const peers::identity& self) {
+  std::map<std::uint64_t, std::uint32_t> known{{self.node, self.schema_version}};
+  for (const auto& [node, one] : seen)
+    known.emplace(node, one.schema_version);
+  return known;
+}
+
 result<void, problem> group::start(store::ledger_engine& engine) {
   peers::link_options how;
   how.listen = options_.listen;

@@ -41,6 +41,10 @@ struct member_seen {
   steady_time clock_told;           ///< When it said so.
 };
 
+/// Which schema version each member's program knows, our own too. Pure.
+std::map<std::uint64_t, std::uint32_t>
+known_versions(const std::map<std::uint64_t, member_seen>& seen, const peers::identity& self);
+
 class group final : public store::peer_sender {
 public:
   explicit group(group_options options) : options_{std::move(options)} {}
@@ -64,6 +68,9 @@ public:
 
   peers::send_outcome tell(std::uint64_t to, const peers::message& what);
   std::map<std::uint64_t, member_seen> seen() const;
+  std::map<std::uint64_t, std::uint32_t> versions() const {
+    return known_versions(seen(), options_.self);
+  }
   bool is_reached(std::uint64_t node) const;
   const std::string& address() const { return links_->address(); }
 

@@ -5,6 +5,9 @@
 #include "src/app/allow_list.hpp"
 #include "src/app/node_whole.hpp"
 #include "src/base/log.hpp"
+#include "src/base/peer_limits.hpp"
+#include "src/ledger/schema.hpp"
+#include "src/wire/record_codec.hpp"
 
 #include <caf/send.hpp>
 
@@ -104,11 +107,34 @@ void node::whole::watch_leadership() {
           if (group) {
             group->compare_clocks(now);
             group->step(*tables_of(*engine->current()), now);
+            agree_on_version(now);
           }
           tell_standing(now);
         },
     }
   );
+}
+
+/// The newest schema that every member's program knows, once they all do.
+void node::whole::agree_on_version(const store::engine_status& now) {
+  auto at = std::chrono::steady_clock::now();
+  if (!now.is_leader || at < next_agreement)
+    return;
+  next_agreement = at + limits::group_change_retry;
+  auto due = ledger::due_version(*tables_of(*engine->current()), group->versions());
+  if (!due)
+    return;
+  log::info("schema_version_proposed", {{"version", std::to_string(due->version)}});
+  auto record = ledger::make_record(
+    *due,
+    {how.name, ledger::authentication::process},
+    {"every member knows it", {}},
+    ledger::trust::measured
+  );
+  engine->propose({wire::encode_proposal(record), false}, [](const store::answer& said) {
+    if (!said)
+      log::warn("schema_version_refused", {{"why", to_text(said.error())}});
+  });
 }
 
 void node::whole::lead(std::uint64_t term) {

@@ -58,7 +58,8 @@ struct node::whole {
   service_links_actor service; ///< None in a standalone.
   service_book_actor book;
   std::optional<app::leadership> leadership;
-  assay::standing told; ///< To SERVICE LINKS; the leadership's thread's.
+  assay::standing told;       ///< To SERVICE LINKS and SERVICE BOOK; the leadership's thread's.
+  steady_time next_agreement; ///< The leadership's thread's.
   std::unique_ptr<http::service_listener> admin;
   std::unique_ptr<http::service_listener> monitor;
   std::optional<endpoints> before;
@@ -83,6 +84,7 @@ struct node::whole {
   std::vector<ingress_id> ingresses() const;
   void fill_parts();
   void watch_leadership();
+  void agree_on_version(const store::engine_status& now);
   void lead(std::uint64_t term);
   void follow();
   result<void, problem> start_hub();
