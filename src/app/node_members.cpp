@@ -106,6 +106,7 @@ void node::whole::watch_leadership() {
         [this](const store::engine_status& now) {
           if (group) {
             group->compare_clocks(now);
+            group->compare_disks(now);
             group->step(*tables_of(*engine->current()), now);
             agree_on_version(now);
           }

@@ -94,6 +94,20 @@ def scenario_f13_slow_sync_of_follower():
         w.check(load.names())
 
 
+def scenario_f13_slow_sync_of_leader():
+    """A leader whose syncs take half a second, and the others' do not, says so and another one leads."""
+    with three().form() as w:
+        w.lead("a")
+        with w.writing("b", "c") as load:
+            load.more(10)
+            with w.injected("a", "-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_enter=500ms"):
+                eventually(lambda: w.leader() != "a", "another one leads")
+                load.more(10)
+            load.more(5)
+        w.settled()
+        w.check(load.names())
+
+
 def flip(file, mark):
     """One bit in every place where `mark` stands; how many places there were."""
     data = file.read_bytes()

@@ -186,6 +186,11 @@ answer cluster_status(const call& c) {
         "the clocks of " + m.member.name + " and of this member differ by "
         + std::to_string(std::abs(*m.clock_offset_ms) / 1'000) + " s; set them right (chrony, ntpd)"
       );
+  if (auto why = slow_disk_text("this coordinator", now.sync); !why.empty())
+    problems.emplace_back(why);
+  for (const auto& m : h.members)
+    if (auto why = slow_disk_text(m.member.name, m.sync); !why.empty())
+      problems.emplace_back(why);
   if (!now.promotion_problem.empty())
     problems.emplace_back("a vote was not given yet: " + now.promotion_problem);
   return reply{
