@@ -71,6 +71,7 @@ result<void, problem> node::whole::open_ledger() {
   if (!engine_opened)
     return unexpected{engine_opened.error()};
   engine = std::move(*engine_opened);
+  scrub.emplace(*engine);
   if (auto done = found(*disk); !done)
     return done;
   auto blobs_opened = store::blob_store::open(directory->blobs());
@@ -350,6 +351,7 @@ void node::whole::fill_parts() {
   parts.settings = how;
   parts.data = how.data;
   parts.engine = engine.get();
+  parts.scrub = &*scrub;
   parts.blobs = blobs.get();
   parts.ingress = ingress.get();
   parts.metrics = &metrics;

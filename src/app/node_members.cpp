@@ -110,6 +110,7 @@ void node::whole::watch_leadership() {
             group->step(*tables_of(*engine->current()), now);
             agree_on_version(now);
           }
+          scrub->look(now);
           tell_standing(now);
         },
     }

@@ -46,6 +46,7 @@ struct node::whole {
   std::unique_ptr<app::forwarding> forwarding;
   std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
   std::unique_ptr<store::ledger_engine> engine;
+  std::optional<app::scrub> scrub;
   std::unique_ptr<store::blob_store> blobs;
   std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
   actor_config config;

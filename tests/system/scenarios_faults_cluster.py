@@ -233,8 +233,11 @@ def scenario_f14_bit_flip():
         w.begin("c")
         w.put("a", "meanwhile")
         w.settled()
-        w.lead("c")
-        w.at("c", "ledger", "verify").ends(4, "the ledger does not hold", "record 12", str(w.members["c"].data))
+        said = eventually(lambda: next((p for p in w.cluster("c")["problems"] if "record 12" in p), None), "c finds it")
+        expect("damaged" in said and "assay cluster remove" in said, "and says what to do", said)
+        expect("assay_ledger_damaged 1" in w.metrics("c") and "assay_ledger_damaged 0" in w.metrics("a"), "metrics say so")
+        w.at("a", "cluster", "transfer", "c")  # Whether it arrives or not:
+        eventually(lambda: w.leader() != "c", "c leads no longer than it has to")
         w.lead("a")
         w.at("a", "cluster", "remove", "c", "--reason", "disk spoilt").is_ok()
         w.kill("c")

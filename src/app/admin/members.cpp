@@ -176,6 +176,8 @@ answer cluster_status(const call& c) {
     problems.emplace_back(h.problem);
   if (now.is_disk_full)
     problems.emplace_back("the ledger's disk here is full: free some, no restart is needed");
+  if (auto damage = c.parts.scrub->damage(); !damage.empty())
+    problems.emplace_back(damage);
   if (!now.is_clock_trusted)
     problems.emplace_back(now.clock_text);
   if (!now.clock_fault.empty())
