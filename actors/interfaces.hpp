@@ -200,6 +200,10 @@ struct routes_answer {
   std::map<model_id, std::uint64_t> generations;
 };
 
+/// No request comes any more: what was served in the hour that is not over is told now.
+struct end_service {};
+struct service_ended {};
+
 using ingress_actor = caf::typed_actor<
   caf::reacts_to<tables_changed>,
   caf::reacts_to<pool_changed>,
@@ -215,6 +219,7 @@ using ingress_actor = caf::typed_actor<
   caf::reacts_to<ticket_settled>,
   caf::replies_to<explain_question>::with<explain_answer>,
   caf::replies_to<routes_question>::with<routes_answer>,
+  caf::replies_to<end_service>::with<service_ended>,
   caf::reacts_to<tick>>;
 
 struct ingress_up {
@@ -454,6 +459,8 @@ ASSAY_IN_PROCESS(explain_question)
 ASSAY_IN_PROCESS(explain_answer)
 ASSAY_IN_PROCESS(routes_question)
 ASSAY_IN_PROCESS(routes_answer)
+ASSAY_IN_PROCESS(end_service)
+ASSAY_IN_PROCESS(service_ended)
 ASSAY_IN_PROCESS(qualify)
 ASSAY_IN_PROCESS(qualify_answer)
 ASSAY_IN_PROCESS(run_question)

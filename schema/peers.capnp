@@ -37,6 +37,9 @@ struct PeerMessage {
     blobWant @20 :BlobWant;
     blobPage @21 :BlobPage;
     blobKept @22 :BlobKept;
+    serviceTold @23 :Data;  # a record of kind servingSummary, as it is proposed
+    serviceKept @24 :ServiceKept;
+    syncMs @25 :UInt32;  # how long a sync of the sender's log takes of late; 0: it wrote little
   }
 }
 
@@ -295,6 +298,13 @@ struct TicketRefuse {
   why @3 :UInt8;  # 0 queue full, 1 waited too long, 2 no replica
   retryAfterS @4 :UInt32;
   isMeasured @5 :Bool;
+}
+
+# -- what an ingress served, for the ledger
+
+struct ServiceKept {
+  record @0 :Data;  # its record id, 16 bytes
+  why @1 :Text;     # why it will never be on record; empty: it is
 }
 
 # -- the admin API

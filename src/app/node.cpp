@@ -1,5 +1,6 @@
 #include "actors/ingress.hpp"
 #include "actors/ledger.hpp"
+#include "actors/service_book.hpp"
 #include "src/app/admin/admin.hpp"
 #include "src/app/allow_list.hpp"
 #include "src/app/member_address.hpp"
@@ -71,6 +72,7 @@ result<void, problem> node::whole::open_ledger() {
   if (!engine_opened)
     return unexpected{engine_opened.error()};
   engine = std::move(*engine_opened);
+  scrub.emplace(*engine);
   if (auto done = found(*disk); !done)
     return done;
   auto blobs_opened = store::blob_store::open(directory->blobs());
@@ -101,6 +103,15 @@ void node::whole::spawn_actors() {
     actors->spawn(ledger_behavior, [this](std::string bytes, bool time_driven, auto done) {
       engine->propose({std::move(bytes), time_driven}, std::move(done));
     });
+  book = actors->spawn(
+    service_book_behavior,
+    service_book_options{
+      .ledger = parts.ledger,
+      .send = [this](
+                auto to, const peers::message& what
+              ) { return group ? group->tell(to, what) : peers::send_outcome::down; },
+    }
+  );
   parts.router = actors->spawn(
     ingress_behavior,
     assay::ingress_options{
@@ -113,6 +124,8 @@ void node::whole::spawn_actors() {
         },
       .count = [this](const auto& all) { metrics.count(all); },
       .serves = how.has_ingress,
+      .boot = boot,
+      .tell = [this](auto hours) { caf::anon_send(book, service_counted{std::move(hours)}); },
     }
   );
 }
@@ -214,6 +227,7 @@ void node::whole::fill_parts() {
   parts.settings = how;
   parts.data = how.data;
   parts.engine = engine.get();
+  parts.scrub = &*scrub;
   parts.blobs = blobs.get();
   parts.blob_keeper = blob_keeper.get();
   parts.ingress = ingress.get();
@@ -230,51 +244,7 @@ void node::whole::fill_parts() {
     });
   parts.forwarding = forwarding.get();
   caf::anon_send(parts.ledger, listen_to_tables{tables_listener{parts.router}});
-}
-
-// -- stopping
-
-/// From the outside in: nobody is answered by something that is gone already.
-void node::whole::stop() {
-  is_ready = false;
-  keeper.reset();
-  admin.reset();
-  monitor.reset();
-  if (ingress)
-    ingress->stop(limits::drain);
-  {
-    std::scoped_lock lock{bound_mutex};
-    is_bound = false;
-  }
-  // Actors call errands, hub and engine until they have ended; the engine's last answers call the
-  // hub, and what it still says to others goes by the group.
-  leadership.reset();
-  if (blob_keeper)
-    blob_keeper->stop();
-  forwarding.reset();
-  joins.reset();
-  if (actors)
-    end_actors();
-  errands.reset();
-  if (group)
-    group->stop();
-  engine.reset();
-  group.reset();
-  hub.reset();
-  ingress.reset();
-  actors.reset();
-}
-
-void node::whole::end_actors() {
-  auto end = [](auto& who) {
-    if (who)
-      caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
-    who = nullptr;
-  };
-  end(service);
-  end(parts.router);
-  end(parts.ledger);
-  actors->await_all_actors_done();
+  caf::anon_send(parts.ledger, listen_to_tables{tables_listener{book}});
 }
 
 node::node(std::unique_ptr<whole> all) : whole_{std::move(all)} {}

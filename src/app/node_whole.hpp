@@ -40,12 +40,14 @@ struct node::whole {
 
   settings how;
   std::optional<app::place> place; ///< A standalone has none.
+  const std::uint64_t boot = static_cast<std::uint64_t>(wall_now().value); ///< Which of its starts.
   std::optional<store::data_directory> directory;
   own_secrets secrets;
   app::metrics metrics;
   std::unique_ptr<app::forwarding> forwarding;
   std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
   std::unique_ptr<store::ledger_engine> engine;
+  std::optional<app::scrub> scrub;
   std::unique_ptr<store::blob_store> blobs;
   std::unique_ptr<app::blob_keeper> blob_keeper; ///< Errands call it until they have ended.
   std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
@@ -57,8 +59,10 @@ struct node::whole {
   std::optional<join_desk> joins;
   app::parts parts;
   service_links_actor service; ///< None in a standalone.
+  service_book_actor book;
   std::optional<app::leadership> leadership;
-  assay::standing told; ///< To SERVICE LINKS; the leadership's thread's.
+  assay::standing told;       ///< To SERVICE LINKS and SERVICE BOOK; the leadership's thread's.
+  steady_time next_agreement; ///< The leadership's thread's.
   std::unique_ptr<http::service_listener> admin;
   std::unique_ptr<http::service_listener> monitor;
   std::optional<endpoints> before;
@@ -83,6 +87,7 @@ struct node::whole {
   std::vector<ingress_id> ingresses() const;
   void fill_parts();
   void watch_leadership();
+  void agree_on_version(const store::engine_status& now);
   void lead(std::uint64_t term);
   void follow();
   result<void, problem> start_hub();
@@ -95,6 +100,7 @@ struct node::whole {
   blobs::standing blob_standing() const;
   void note_reach(std::uint64_t node, peers::lane lane, bool is_up);
   void stop();
+  void close_service();
   void end_actors();
 };
 

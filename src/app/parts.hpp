@@ -8,6 +8,7 @@
 #include "src/app/group.hpp"
 #include "src/app/leading.hpp"
 #include "src/app/metrics.hpp"
+#include "src/app/scrub.hpp"
 #include "src/app/settings.hpp"
 #include "src/fabric/hub.hpp"
 #include "src/http/ingress_server.hpp"
@@ -36,6 +37,7 @@ struct parts {
   ledger_actor ledger;
   ingress_actor router;
   leading_slot lead;
+  const app::scrub* scrub = nullptr;
   app::group* group = nullptr;           ///< Null in a standalone.
   app::forwarding* forwarding = nullptr; ///< Null in a standalone.
   std::string base_url;                  ///< Of the ingress, `http://IP:PORT/v1`.

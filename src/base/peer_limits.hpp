@@ -35,12 +35,28 @@ inline constexpr auto ingress_silence = peer_silence;
 /// for one of those is turned away by its own deadline.
 inline constexpr std::size_t ticket_answers_waiting = 4 * queue_waiting;
 
+/// Hours of service that wait to be on record; beyond it the oldest go.
+inline constexpr std::size_t service_untold = 65'536;
+inline constexpr std::size_t service_telling = 64; ///< Of them under way at once.
+inline constexpr auto service_tell_again = std::chrono::seconds{5};
+inline constexpr unsigned service_refusals = 12; ///< Then one is given up.
+inline constexpr auto service_book_tick = std::chrono::milliseconds{500};
+inline constexpr auto service_farewell = std::chrono::seconds{5}; ///< For the last of them.
+
 /// How often an assayd looks whether it still leads, when nothing says so before.
 inline constexpr auto leadership_look = std::chrono::milliseconds{50};
 /// A leader whose clock is further from the median of all stamps nothing and hands over.
 inline constexpr auto clock_spread = std::chrono::seconds{5};
 inline constexpr auto clock_told_every = std::chrono::seconds{1};
 inline constexpr auto clock_told_ages = std::chrono::seconds{5}; ///< What was told is old then.
+/// A sync of the log that takes longer, the middle one of the last seconds, is slow.
+inline constexpr auto slow_sync = std::chrono::milliseconds{200};
+inline constexpr int slow_sync_factor = 4; ///< Whoever leads instead is faster by so much.
+inline constexpr auto slow_disk_rest = std::chrono::minutes{1}; ///< Between two such hand-overs.
+inline constexpr auto sync_window = std::chrono::seconds{5};
+inline constexpr auto sync_look = std::chrono::milliseconds{500};
+inline constexpr std::size_t sync_readings = 256;
+inline constexpr std::size_t sync_least = 3; ///< Fewer say nothing.
 /// For the leader's answer to what a follower passed on; an apply of many files takes its time.
 inline constexpr auto forward_patience = std::chrono::seconds{25};
 inline constexpr std::size_t unsaid_answers = 16; ///< To one member that cannot be reached now.

@@ -119,12 +119,12 @@ void add_moves(CLI::App& app, chosen& o) {
   auto* revoke_word = word(
     app,
     "revoke",
-    "Withdraw a qualification, key or host for good",
+    "Withdraw a qualification, key or host for good; close a waiver",
     "assay revoke key laptop --reason \"lost\""
   );
-  revoke_word->add_option("kind", o.kind, "qualification, key or host")
+  revoke_word->add_option("kind", o.kind, "qualification, key, host or waiver")
     ->required()
-    ->check(CLI::IsMember({"qualification", "key", "host"}));
+    ->check(CLI::IsMember({"qualification", "key", "host", "waiver"}));
   revoke_word->add_option("name", o.name)->required();
   takes_reason(revoke_word, o);
   does(revoke_word, o, [](const context& c, const chosen& o) {

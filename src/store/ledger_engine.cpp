@@ -366,6 +366,7 @@ engine_status ledger_engine::status() const {
   out.is_clock_trusted = log.clock_text.empty();
   out.clock_text = log.clock_text;
   out.clock_fault = shared.clock_fault();
+  out.sync = fresh(log.sync, log.sync_at, std::chrono::steady_clock::now());
   out.log_map_percent = parts_->log->map_percent();
   out.state_map_percent = shared.state_map_percent();
   out.oldest_reader_lag = parts_->state->disk().oldest_reader_lag();

@@ -97,6 +97,8 @@ struct engine_status {
   bool is_clock_trusted = true;
   std::string clock_text;  ///< What jumped and what to do; empty while trusted.
   std::string clock_fault; ///< As `tell_clock_fault` said.
+  /// How long a synced write of the log takes of late; 0 while little is written.
+  std::chrono::milliseconds sync{0};
   std::uint32_t log_map_percent = 0;
   std::uint32_t state_map_percent = 0;
   std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read began.

@@ -3,6 +3,7 @@
 #include "src/base/check.hpp"
 #include "src/base/overloaded.hpp"
 #include "src/ledger/schema.hpp"
+#include "src/store/environment.hpp"
 #include "src/store/ledger_audit.hpp"
 #include "src/wire/record_codec.hpp"
 #include "src/wire/row_codec.hpp"

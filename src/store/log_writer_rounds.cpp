@@ -201,7 +201,10 @@ bool log_writer::carry_out(consensus::outputs what) {
 }
 
 bool log_writer::write(const consensus::log_write& what) {
+  const auto begun = std::chrono::steady_clock::now();
   auto failed = store(what);
+  const auto ended = std::chrono::steady_clock::now();
+  syncs_.note(ended, ended - begun);
   if (failed && !failed->is_disk_full) {
     member_->broke(failed->text); // Its fate is unknown, and the next sync would lie.
     return true;
@@ -315,6 +318,8 @@ void log_writer::report() {
   standing_.is_fetching = fetch_.has_value();
   standing_.is_settled = member_->is_membership_settled();
   standing_.clock_text = clock_.text();
+  standing_.sync = syncs_.middle();
+  standing_.sync_at = syncs_.looked_at();
   standing_.promotion_problem = member_->promotion_problem();
   if (!standing_.members || *standing_.members != member_->members())
     standing_.members = std::make_shared<const consensus::configuration>(member_->members());

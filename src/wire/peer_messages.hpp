@@ -100,7 +100,10 @@ using message = std::variant<
   blob_offer,
   blob_want,
   blob_page,
-  blob_kept>;
+  blob_kept,
+  service_told,
+  service_kept,
+  sync_told>;
 
 /// Which lane carries it.
 lane lane_of(const message& what);

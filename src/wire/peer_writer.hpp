@@ -38,5 +38,8 @@ void put(message_builder to, const peers::blob_offer& m);
 void put(message_builder to, const peers::blob_want& m);
 void put(message_builder to, const peers::blob_page& m);
 void put(message_builder to, const peers::blob_kept& m);
+void put(message_builder to, const peers::service_told& m);
+void put(message_builder to, const peers::service_kept& m);
+void put(message_builder to, const peers::sync_told& m);
 
 } // namespace assay::wire

@@ -177,6 +177,9 @@ inline std::vector<std::pair<std::string, message>> samples() {
     {"blob_page", a_blob_page()},
     {"blob_page_missing", blob_page{.blob = filled(7), .is_missing = true}},
     {"blob_kept", blob_kept{filled(7)}},
+    {"service_told", service_told{std::string("r\0x", 3)}},
+    {"service_kept", service_kept{a_hello().cluster, "bad_hour"}},
+    {"sync_told", sync_told{ms(321)}},
   };
 }
 

@@ -94,6 +94,20 @@ def scenario_f13_slow_sync_of_follower():
         w.check(load.names())
 
 
+def scenario_f13_slow_sync_of_leader():
+    """A leader whose syncs take half a second, and the others' do not, says so and another one leads."""
+    with three().form() as w:
+        w.lead("a")
+        with w.writing("b", "c") as load:
+            load.more(10)
+            with w.injected("a", "-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_enter=500ms"):
+                eventually(lambda: w.leader() != "a", "another one leads")
+                load.more(10)
+            load.more(5)
+        w.settled()
+        w.check(load.names())
+
+
 def flipped(mark):
     """With one bit the other way; twice is as it was."""
     return bytes([mark[0] ^ 1]) + mark[1:]
@@ -129,6 +143,42 @@ def scenario_f15_truncated_store():
         nodes = {m["name"]: m["node"] for m in w.cluster("c")["members"]}
         expect(nodes["c"] == 4, "under another id", nodes)
         w.check(["before", "meanwhile"])
+
+
+def scenario_f22_last_comer_lost():
+    """Who came last is lost for good and removed by a leader that never met it; another one takes its place."""
+    with three().form() as w:
+        w.kill("c")
+        w.lead("b")
+        w.patiently("b", "cluster", "remove", "c", "--reason", "disk lost")
+        eventually(lambda: [m["name"] for m in w.cluster("a")["members"]] == ["a", "b"], "two are left")
+        shutil.rmtree(w.members["c"].data)
+        w.begin("c")
+        w.join("c", at="a")
+        w.settled()
+        w.kill("a")
+        w.put("b", "without-a")
+        w.begin("a")
+        w.settled()
+        w.check(["without-a"])
+
+
+def scenario_f23_ledger_gone():
+    """A member whose ledger is gone, say because its disk is not mounted, does not found a twin of its cluster."""
+    with three().form() as w:
+        w.put("a", "before")
+        w.kill("c")
+        kept = w.root / "kept"
+        kept.mkdir()
+        for store in ("raft", "ledger"):
+            shutil.move(w.members["c"].data / store, kept / store)
+        w.refuses_to_start("c", 1, "is member 3 ('c') of cluster 'lab', and its ledger is gone", "assay cluster remove c")
+        for store in ("raft", "ledger"):
+            shutil.rmtree(w.members["c"].data / store, ignore_errors=True)
+            shutil.move(kept / store, w.members["c"].data / store)
+        w.begin("c")
+        w.settled()
+        w.check(["before"])
 
 
 def scenario_f29_retried():
@@ -213,7 +263,7 @@ def scenario_f10_full_disk_of_leader():
 
 
 def scenario_f14_bit_flip():
-    """A record whose bytes changed on one member's disk is found by number, or not believed; the others are unharmed."""
+    """A record whose bytes changed on one member's disk is found there, by number; it leads no more; the others are unharmed."""
     with three().form() as w:
         mark = "bitflipped"
         w.put("a", mark)
@@ -228,8 +278,11 @@ def scenario_f14_bit_flip():
         w.begin("c")
         w.put("a", "meanwhile")
         w.settled()
-        w.lead("c")
-        w.at("c", "ledger", "verify").ends(4, "the ledger does not hold", "record 12", str(w.members["c"].data))
+        said = eventually(lambda: next((p for p in w.cluster("c")["problems"] if "record 12" in p), None), "c finds it")
+        expect("damaged" in said and "assay cluster remove" in said, "and says what to do", said)
+        expect("assay_ledger_damaged 1" in w.metrics("c") and "assay_ledger_damaged 0" in w.metrics("a"), "metrics say so")
+        w.at("a", "cluster", "transfer", "c")  # Whether it arrives or not:
+        eventually(lambda: w.leader() != "c", "c leads no longer than it has to")
         w.lead("a")
         w.at("a", "cluster", "remove", "c", "--reason", "disk spoilt").is_ok()
         w.kill("c")
