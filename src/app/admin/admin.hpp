@@ -101,6 +101,8 @@ result<std::string, problem>
 text_at(const json::object& from, std::string_view key, bool required = true);
 result<std::int64_t, problem>
 number_at(const json::object& from, std::string_view key, std::int64_t otherwise);
+/// False when it is not there. `"true"` is refused: a dry run that is none would change things.
+result<bool, problem> flag_at(const json::object& from, std::string_view key);
 
 /// Why this assayd cannot answer for the cluster now, and who can.
 problem no_leader_here(const app::parts& parts); // members.cpp

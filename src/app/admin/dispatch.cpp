@@ -319,6 +319,19 @@ number_at(const json::object& from, std::string_view key, std::int64_t otherwise
   return number;
 }
 
+result<bool, problem> flag_at(const json::object& from, std::string_view key) {
+  const auto* value = from.if_contains(key);
+  if (!value)
+    return false;
+  if (value->is_bool())
+    return value->get_bool();
+  return unexpected{problem{
+    problem_kind::invalid,
+    json::serialize(*value) + " is neither true nor false",
+    std::string{key},
+    "give a JSON truth value, without quotes"}};
+}
+
 result<seen_tables, problem> read_for(const call& c) {
   if (c.lead) {
     auto read = read_now(*c.parts.engine);
