@@ -36,7 +36,7 @@ json::object to_json(const member_health& m) {
     {"peers", m.member.address},
     {"agents", m.member.agents},
     {"ingress", m.member.ingress},
-    {"clock_ms", m.clock_offset_ms ? json::value(*m.clock_offset_ms) : json::value()},
+    {"clock_ms", m.clock_offset_ms ? json::value{*m.clock_offset_ms} : json::value{}},
     {"why", m.why}};
 }
 
