@@ -181,6 +181,28 @@ def scenario_f23_ledger_gone():
         w.check(["before"])
 
 
+def scenario_cluster_half_done():
+    """A join that came to nothing keeps a founding out of its directory, and bad names are refused before anything is made."""
+    with three().form() as w:
+        w.add("d")
+        w.begin("d")
+        for name in (" ", "x" * 200_000, "a/b"):
+            status, said = w.ask_admin("d", "POST", "cluster/init", {"name": name})
+            expect(status == 400 and "cannot have this name" in said["error"]["what"], "a bad name is refused", status, str(said)[:300])
+        for body, what in (({"name": 1}, "is no string"), ({"nmae": "x"}, "is not known here")):
+            status, said = w.ask_admin("d", "POST", "cluster/init", body)
+            expect(status == 400 and what in said["error"]["what"], "a bad word is refused", status, said)
+        token = w.token("a")
+        for name in ("a", "b", "c"):
+            w.kill(name)
+        w.at("d", "cluster", "join", "-", text=token + "\n").ends(5)
+        w.at("d", "cluster", "init").ends(4, "a join was begun here before", "assay cluster join")
+        for name in ("a", "b", "c"):
+            w.begin(name)
+        eventually(lambda: w.at("d", "cluster", "join", "-", text=token + "\n").code == 0, "the join can be said again")
+        w.settled()
+
+
 def scenario_f29_retried():
     """One record_id, said ten times at all members and across a fail-over: one record, and one receipt."""
     with three().form() as w:
