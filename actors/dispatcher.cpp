@@ -1,7 +1,7 @@
 #include "actors/dispatcher.hpp"
 
-#include "src/base/limits.hpp"
 #include "src/base/log.hpp"
+#include "src/base/peer_limits.hpp"
 #include "src/ledger/working.hpp"
 
 #include <caf/send.hpp>
@@ -11,6 +11,11 @@ namespace assay {
 namespace {
 
 const ledger::author itself{"DISPATCHER", ledger::authentication::process};
+
+/// Not the job's fault, and over some time.
+bool is_for_now(const problem& why) {
+  return why.kind == problem_kind::unavailable || why.kind == problem_kind::exhausted;
+}
 
 } // namespace
 
@@ -30,6 +35,10 @@ bool dispatcher_state::has_ended(const job_id& id) const {
 void dispatcher_state::run(const run_job& what) {
   if (has_ended(what.job.id) || ended_.contains(what.job.id))
     return;
+  if (auto found = given_back_.find(what.job.id); found != given_back_.end())
+    if (self_->clock().now() < found->second)
+      return;
+  given_back_.erase(what.job.id);
   auto [at, is_new] = works_.try_emplace(what.job.id);
   auto& work = at->second;
   work.window = what.window;
@@ -57,6 +66,8 @@ void dispatcher_state::load(const input_loaded& what) {
     return;
   }
   auto& work = found->second;
+  if (!what.input && is_for_now(what.input.error()))
+    return give_back(what.job, what.input.error());
   if (!what.input)
     return end(
       what.job, jobs::event::fail, "its input cannot be read: " + to_text(what.input.error())
@@ -78,6 +89,16 @@ void dispatcher_state::load(const input_loaded& what) {
   if (auto wish = std::exchange(work.wish, std::nullopt))
     return wind_up(*wish);
   carry_out(what.job, work.runner->allow(work.window, now));
+}
+
+/// Members that have its input may be back soon, or a disk have room: JOB QUEUE gives it again.
+void dispatcher_state::give_back(const job_id& id, const problem& why) {
+  log::warn("job_waits_for_its_input", {{"job", id.value}, {"why", to_text(why)}});
+  auto wish = std::exchange(works_.at(id).wish, std::nullopt);
+  works_.erase(id);
+  if (wish)
+    return end(id, wish->what, wish->why);
+  given_back_[id] = self_->clock().now() + limits::blob_work_again;
 }
 
 void dispatcher_state::wind_up(const wind_up_job& what) {
@@ -210,6 +231,7 @@ void dispatcher_state::learn(const tables_changed& what) {
   tables_ = what;
   std::erase_if(works_, [&](const auto& one) { return has_ended(one.first); });
   std::erase_if(ended_, [&](const auto& id) { return has_ended(id); });
+  std::erase_if(given_back_, [&](const auto& one) { return has_ended(one.first); });
 }
 
 void dispatcher_state::pass() {

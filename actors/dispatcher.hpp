@@ -54,6 +54,7 @@ private:
   void carry_out(const job_id& id, const jobs::ask_item& what);
   void carry_out(const job_id& id, const jobs::keep_checkpoint& what);
   void carry_out(const job_id& id, const jobs::end_job& what);
+  void give_back(const job_id& id, const problem& why);
   void end(
     const job_id& id,
     jobs::event what,
@@ -66,7 +67,8 @@ private:
   dispatcher_options options_;
   tables_changed tables_;
   std::map<job_id, work> works_;
-  std::set<job_id> ended_; ///< On the ledger, and not in the tables we have yet.
+  std::map<job_id, steady_time> given_back_; ///< Not to be begun again before then.
+  std::set<job_id> ended_;                   ///< On the ledger, and not in the tables we have yet.
 };
 
 dispatcher_actor::behavior_type dispatcher_behavior(

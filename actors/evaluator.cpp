@@ -1,7 +1,7 @@
 #include "actors/evaluator.hpp"
 
-#include "src/base/limits.hpp"
 #include "src/base/log.hpp"
+#include "src/base/peer_limits.hpp"
 #include "src/qualification/drift.hpp"
 
 #include <caf/send.hpp>
@@ -55,7 +55,7 @@ void evaluator_state::qualify(const assay::qualify& what, promise answer) {
     return refuse(state.error());
   auto id = plan->id;
   std::deque<ledger::payload> opening{plan->opening.begin(), plan->opening.end()};
-  run begun{*plan, std::move(*state), what.author, what.reason, {}, {}, false};
+  run begun{*plan, std::move(*state), what.author, what.reason, {}, {}, {}, 0, false};
   begun.outcome.started_at = wall_now();
   runs_.emplace(id, std::move(begun));
   record(
@@ -163,10 +163,22 @@ void evaluator_state::carry_out(const qualification_id& id, const qualification:
 void evaluator_state::carry_out(
   const qualification_id& id, const qualification::store_evidence& what
 ) {
+  runs_.at(id).evidence = what.bytes;
+  keep(keep_evidence{id});
+}
+
+void evaluator_state::keep(const keep_evidence& what) {
+  auto found = runs_.find(what.qualification);
+  if (found == runs_.end())
+    return;
+  found->second.tries += 1;
   auto me = evaluator_actor{self_};
-  options_.keep(what.bytes, [me, id](result<digest, problem> blob) {
-    caf::anon_send(me, evidence_kept{id, std::move(blob)});
-  });
+  options_.keep(
+    found->second.evidence,
+    [me, id = what.qualification](result<digest, problem> blob) {
+      caf::anon_send(me, evidence_kept{id, std::move(blob)});
+    }
+  );
 }
 
 void evaluator_state::carry_out(const qualification_id& id, const qualification::decided& what) {
@@ -188,6 +200,11 @@ void evaluator_state::keep(const evidence_kept& what) {
       "evidence_not_kept",
       {{"qualification", what.qualification.value}, {"why", to_text(what.blob.error())}}
     );
+    // Members may be away, or without room, for a while; what was measured is worth the wait.
+    if (run.tries < limits::evidence_tries) {
+      self_->delayed_send(self_, limits::blob_work_again, keep_evidence{what.qualification});
+      return;
+    }
     auto is_open = run.plan.purpose == ledger::evaluation_purpose::first
                    || run.plan.purpose == ledger::evaluation_purpose::again;
     runs_.erase(found);
@@ -340,6 +357,7 @@ evaluator_actor::behavior_type evaluator_behavior(
     [self](const run_question& what) { return self->state.answer(what); },
     [self](const ask_due& what) { self->state.send(what); },
     [self](const ask_answered& what) { self->state.step(what.qualification, what.what); },
+    [self](const keep_evidence& what) { self->state.keep(what); },
     [self](const evidence_kept& what) { self->state.keep(what); },
     [self](const stop_run& what) {
       self->state.step(what.qualification, qualification::stop{what.why});

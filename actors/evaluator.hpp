@@ -35,7 +35,7 @@ struct evaluator_options {
     std::function<void(qualification::run_event)> done
   )>
     ask;
-  /// Keeps bytes as a blob and calls `done` once, from any thread.
+  /// Keeps bytes as a blob, so that a record may name it, and calls `done` once, from any thread.
   std::function<void(std::string bytes, std::function<void(result<digest, problem>)> done)> keep;
 };
 
@@ -51,6 +51,7 @@ public:
   run_answer answer(const run_question& what) const;
   void send(const ask_due& what);
   void step(const qualification_id& id, const qualification::run_event& what);
+  void keep(const keep_evidence& what);
   void keep(const evidence_kept& what);
   void learn(const tables_changed& what);
   void learn(const pool_changed& what);
@@ -63,6 +64,8 @@ private:
     std::string reason;
     ledger::evaluation_outcome outcome;
     qualification::progress progress;
+    std::string evidence; ///< Until it is kept.
+    unsigned tries = 0;
     bool decided = false;
   };
 

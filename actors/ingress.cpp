@@ -9,6 +9,7 @@ namespace assay {
 
 void ingress_state::begin(ingress_options options) {
   options_ = std::move(options);
+  tally_.emplace(options_.name.value, options_.boot);
   self_->delayed_send(self_, limits::usage_report_every, tick{});
 }
 
@@ -90,6 +91,7 @@ void ingress_state::take(const outcomes& what) {
     }
   }
   options_.count(what.all);
+  tally_->add(what.all);
   // Somebody waits: what was just freed is theirs, and must be known at once.
   if (!tickets_.empty())
     for (const auto& [id, pool] : pools_.pools)
@@ -146,6 +148,8 @@ void ingress_state::pass() {
     return std::ranges::find(known, one.first) == known.end();
   });
   rates_.sweep(self_->clock().now());
+  if (auto over = tally_->take_closed(wall_now()); !over.empty())
+    options_.tell(std::move(over));
   self_->delayed_send(self_, limits::usage_report_every, tick{});
 }
 
@@ -275,6 +279,11 @@ routes_answer ingress_state::routes() const {
   return answer;
 }
 
+service_ended ingress_state::end_service() {
+  options_.tell(tally_->take_all());
+  return {};
+}
+
 ingress_actor::behavior_type
 ingress_behavior(ingress_actor::stateful_pointer<ingress_state> self, ingress_options options) {
   self->state.begin(std::move(options));
@@ -291,6 +300,7 @@ ingress_behavior(ingress_actor::stateful_pointer<ingress_state> self, ingress_op
     [self](const ticket_settled& what) { self->state.settle(what); },
     [self](const explain_question& what) { return self->state.explain(what); },
     [self](routes_question) { return self->state.routes(); },
+    [self](assay::end_service) { return self->state.end_service(); },
     [self](tick) { self->state.pass(); },
   };
 }

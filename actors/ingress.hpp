@@ -1,15 +1,17 @@
 #pragma once
 // The INGRESS: builds the routing snapshot whenever something changed and posts it to the HTTP
 // threads; keeps the leases that pools grant; carries tickets to pools and their answers back;
-// takes outcomes in.
+// takes outcomes in, and counts what was served, hour by hour, for the ledger.
 //
 // Whoever stands for a pool may change, as leaders do: views, counters and credits stay, the new
 // one hears what is held, and who waits asks it again.
 //
 // No request passes through it: HTTP threads route on their own snapshot and send what is over in
-// batches. The HTTP server is handed in as two functions, so that tests can do without one.
+// batches. The HTTP server is handed in as two functions, so that tests can do without one; what
+// hears of hours that are over is a third.
 
 #include "actors/interfaces.hpp"
+#include "src/ledger/service.hpp"
 #include "src/pool/continued_view.hpp"
 #include "src/pool/counters.hpp"
 #include "src/routing/learn.hpp"
@@ -20,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 namespace assay {
@@ -29,7 +32,9 @@ struct ingress_options {
   std::shared_ptr<pool::endpoint_registry> counters;
   std::function<void(std::shared_ptr<const routing::routing_snapshot>)> post;
   std::function<void(const std::vector<routing::outcome>&)> count; ///< For metrics.
-  bool serves = true; ///< Without HTTP threads it wants no credits.
+  bool serves = true;     ///< Without HTTP threads it wants no credits.
+  std::uint64_t boot = 0; ///< Of its process, as in the ids of its decisions.
+  std::function<void(std::vector<ledger::serving_summary>)> tell = [](const auto&) {};
 };
 
 class ingress_state {
@@ -51,6 +56,7 @@ public:
   void refuse(const pool::refuse_ticket& what);
   explain_answer explain(const explain_question& what) const;
   routes_answer routes() const;
+  service_ended end_service();
   void pass();
 
 private:
@@ -79,6 +85,7 @@ private:
   std::map<pool_id, std::vector<std::uint64_t>> settled_;
   std::map<std::uint64_t, pool_id> admitted_by_;
   routing::rate_table rates_;
+  std::optional<ledger::service_tally> tally_; ///< From the beginning on.
   std::shared_ptr<const routing::routing_snapshot> snapshot_;
   std::uint64_t generation_ = 0;
   bool dirty_ = false; ///< Rates or views changed since the last snapshot.

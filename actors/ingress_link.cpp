@@ -295,6 +295,7 @@ ingress_link_actor::behavior_type ingress_link_behavior(
     [](const ticket_settled&) {},
     [name](const explain_question&) { return explained_elsewhere(name); },
     [](routes_question) { return routes_answer{}; },
+    [](end_service) { return service_ended{}; },
     [self](tick) { self->state.pass(); },
     [self](const peers::ingress_report& what) { self->state.hear(what); },
     [self](const peers::ticket_ask& what) { self->state.hear(what); },

@@ -200,6 +200,10 @@ struct routes_answer {
   std::map<model_id, std::uint64_t> generations;
 };
 
+/// No request comes any more: what was served in the hour that is not over is told now.
+struct end_service {};
+struct service_ended {};
+
 using ingress_actor = caf::typed_actor<
   caf::reacts_to<tables_changed>,
   caf::reacts_to<pool_changed>,
@@ -215,6 +219,7 @@ using ingress_actor = caf::typed_actor<
   caf::reacts_to<ticket_settled>,
   caf::replies_to<explain_question>::with<explain_answer>,
   caf::replies_to<routes_question>::with<routes_answer>,
+  caf::replies_to<end_service>::with<service_ended>,
   caf::reacts_to<tick>>;
 
 struct ingress_up {
@@ -257,7 +262,12 @@ struct ask_due {
   qualification::ask what;
 };
 
-/// The evidence is on disk under this digest, or why not. From the errands' threads.
+/// Evidence that could not be kept is to be kept now.
+struct keep_evidence {
+  qualification_id qualification;
+};
+
+/// The evidence is on a majority's disks under this digest, or why not. From the errands' threads.
 struct evidence_kept {
   qualification_id qualification;
   result<digest, problem> blob;
@@ -274,6 +284,7 @@ using evaluator_actor = caf::typed_actor<
   caf::replies_to<run_question>::with<run_answer>,
   caf::reacts_to<ask_due>,
   caf::reacts_to<ask_answered>,
+  caf::reacts_to<keep_evidence>,
   caf::reacts_to<evidence_kept>,
   caf::reacts_to<stop_run>,
   caf::reacts_to<tables_changed>,
@@ -350,13 +361,13 @@ struct job_answer {
   std::string why;
 };
 
-/// A job's input came from disk, or why not. From the errands' threads.
+/// A job's input, or why it cannot be read. From the errands' threads.
 struct input_loaded {
   job_id job;
   result<std::shared_ptr<const std::string>, problem> input;
 };
 
-/// A checkpoint's blob is on disk, or why not. From the errands' threads.
+/// A checkpoint's blob is on a majority's disks, or why not. From the errands' threads.
 struct output_kept {
   job_id job;
   jobs::checkpoint entry;
@@ -448,12 +459,15 @@ ASSAY_IN_PROCESS(explain_question)
 ASSAY_IN_PROCESS(explain_answer)
 ASSAY_IN_PROCESS(routes_question)
 ASSAY_IN_PROCESS(routes_answer)
+ASSAY_IN_PROCESS(end_service)
+ASSAY_IN_PROCESS(service_ended)
 ASSAY_IN_PROCESS(qualify)
 ASSAY_IN_PROCESS(qualify_answer)
 ASSAY_IN_PROCESS(run_question)
 ASSAY_IN_PROCESS(run_answer)
 ASSAY_IN_PROCESS(ask_due)
 ASSAY_IN_PROCESS(ask_answered)
+ASSAY_IN_PROCESS(keep_evidence)
 ASSAY_IN_PROCESS(evidence_kept)
 ASSAY_IN_PROCESS(stop_run)
 ASSAY_IN_PROCESS(promote)

@@ -6,6 +6,7 @@
 //                   INGRESS <--views, leases, ticket answers-- POOL LINK <--- the leader's process
 //   on the leader:  POOL COORDINATOR <---> INGRESS LINK <---> an ingress's process
 //   SERVICE LINKS makes both kinds, knows who leads, and gives INGRESS its pools
+//   INGRESS --hours of service--> SERVICE BOOK --propose--> LEDGER, or ---> the leader's SERVICE BOOK
 // clang-format on
 
 #include "actors/interfaces.hpp"
@@ -100,6 +101,30 @@ using service_links_actor = caf::typed_actor<
   caf::replies_to<service_question>::with<service_answer>,
   caf::reacts_to<tick>>;
 
+// -- SERVICE BOOK
+
+/// What our own ingress served, in hours that are over.
+struct service_counted {
+  std::vector<ledger::serving_summary> hours;
+};
+
+/// Nothing is counted any more. Answered once all is on record, or `limits::service_farewell`
+/// later.
+struct close_book {};
+struct book_closed {
+  std::size_t untold = 0; ///< Hours that are not known to be on record.
+};
+
+using service_book_actor = caf::typed_actor<
+  caf::reacts_to<service_counted>,
+  caf::reacts_to<standing>,
+  // Who the members are.
+  caf::reacts_to<tables_changed>,
+  // From the links' thread: hours of other ingresses while we lead, and answers to ours.
+  caf::reacts_to<peer_said>,
+  caf::replies_to<close_book>::with<book_closed>,
+  caf::reacts_to<tick>>;
+
 } // namespace assay
 
 #define ASSAY_IN_PROCESS(type) CAF_ALLOW_UNSAFE_MESSAGE_TYPE(assay::type)
@@ -119,4 +144,7 @@ ASSAY_IN_PROCESS(peer_said)
 ASSAY_IN_PROCESS(local_pools)
 ASSAY_IN_PROCESS(service_question)
 ASSAY_IN_PROCESS(service_answer)
+ASSAY_IN_PROCESS(service_counted)
+ASSAY_IN_PROCESS(close_book)
+ASSAY_IN_PROCESS(book_closed)
 #undef ASSAY_IN_PROCESS

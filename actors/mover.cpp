@@ -100,9 +100,9 @@ void mover_state::start(
     author,
     reason,
     false,
-    [answer, id](std::optional<problem> why) mutable {
-      if (why)
-        answer.deliver(move_answer{unexpected{std::move(*why)}});
+    [answer, id](const store::answer& said) mutable {
+      if (!said)
+        answer.deliver(move_answer{unexpected{said.error()}});
       else
         answer.deliver(move_answer{id});
     }
@@ -117,8 +117,8 @@ void mover_state::learn(const tables_changed& what) {
   std::erase_if(views_, [&](const auto& one) {
     return !ledger::find(tables_.tables->pools, one.first);
   });
-  // What was proposed is on record by now, or will be refused as late: harmless either way.
-  proposing_.clear();
+  std::erase_if(proposing_, [this](const auto& one) { return is_shown(one.second); });
+  proposing_due_ = proposing_due_ && !is_shown(*proposing_due_) ? proposing_due_ : std::nullopt;
   std::erase_if(wishes_, [&](const auto& one) {
     const auto* row = ledger::find(tables_.tables->moves, one.first);
     if (row && moves::is_open(row->state))
@@ -137,6 +137,11 @@ void mover_state::learn(const tables_changed& what) {
   std::erase_if(wishers_, [&](const auto& one) { return !wishes_.contains(one.first); });
   ask_routes();
   drive();
+}
+
+/// These tables hold the record of that seq. An answer may be here before them.
+bool mover_state::is_shown(std::uint64_t seq) const {
+  return seq <= tables_.tables->head.seq;
 }
 
 void mover_state::learn(const pool_changed& what) {
@@ -187,7 +192,7 @@ void mover_state::drive(const ledger::move_row& row) {
   if (!due)
     return;
   auto id = row.plan.id;
-  proposing_.insert(id);
+  proposing_[id] = not_answered;
   // What a person asked for is recorded in the person's name.
   auto wisher = wishers_.find(id);
   auto is_wish = (due->what == moves::event::abort || due->what == moves::event::cancel)
@@ -197,13 +202,16 @@ void mover_state::drive(const ledger::move_row& row) {
     is_wish ? wisher->second.who : itself,
     is_wish ? wisher->second.why : due->why,
     false,
-    [this, id, is_wish](const std::optional<problem>& why) {
-      if (!why && is_wish)
+    [this, id, is_wish](const store::answer& said) {
+      if (said && is_wish)
         answer_wishers(id);
-      if (!why)
+      if (said && !is_shown(said->seq)) {
+        proposing_[id] = said->seq;
         return;
+      }
       proposing_.erase(id);
-      log::warn("move_event_refused", {{"move", id.value}, {"why", to_text(*why)}});
+      if (!said)
+        log::warn("move_event_refused", {{"move", id.value}, {"why", to_text(said.error())}});
     }
   );
 }
@@ -214,13 +222,15 @@ void mover_state::propose_due() {
   auto due = ledger::due_records(*tables_.tables, wall_now());
   if (due.empty())
     return;
-  proposing_due_ = true;
+  proposing_due_ = not_answered;
   // One that is refused for ever must not keep the others waiting: they take turns.
   auto& next = due[due_turn_++ % due.size()];
-  record(std::move(next), itself, "time", true, [this](const std::optional<problem>& why) {
-    proposing_due_ = false;
-    if (why)
-      log::warn("due_record_refused", {{"why", to_text(*why)}});
+  record(std::move(next), itself, "time", true, [this](const store::answer& said) {
+    proposing_due_.reset();
+    if (!said)
+      log::warn("due_record_refused", {{"why", to_text(said.error())}});
+    else if (!is_shown(said->seq))
+      proposing_due_ = said->seq;
   });
 }
 
@@ -229,22 +239,20 @@ void mover_state::record(
   const ledger::author& author,
   const std::string& reason,
   bool time_driven,
-  std::function<void(std::optional<problem>)> then
+  std::function<void(const store::answer&)> then
 ) {
   auto proposal =
     ledger::make_record(std::move(what), author, {"move", reason}, ledger::trust::measured);
   self_
     ->request(options_.ledger, limits::proposal_patience, propose{std::move(proposal), time_driven})
     .then(
-      [then](const proposed& done) {
-        then(done.answer ? std::optional<problem>{} : done.answer.error());
-      },
+      [then](const proposed& done) { then(done.answer); },
       [then](const caf::error& why) {
-        then(problem{
+        then(unexpected{problem{
           problem_kind::unavailable,
           "the ledger did not answer: " + caf::to_string(why),
           {},
-          "try again"});
+          "try again"}});
       }
     );
 }

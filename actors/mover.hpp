@@ -9,8 +9,9 @@
 #include <caf/typed_event_based_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 
+#include <limits>
 #include <map>
-#include <set>
+#include <optional>
 
 namespace assay {
 
@@ -54,8 +55,9 @@ private:
     const ledger::author& author,
     const std::string& reason,
     bool time_driven,
-    std::function<void(std::optional<problem>)> then
+    std::function<void(const store::answer&)> then
   );
+  bool is_shown(std::uint64_t seq) const;
 
   mover_actor::pointer self_;
   mover_options options_;
@@ -64,8 +66,12 @@ private:
   std::map<model_id, std::uint64_t> acknowledged_;
   std::map<move_id, moves::wish> wishes_;
   std::map<move_id, wisher> wishers_;
-  std::set<move_id> proposing_; ///< One proposal at a time for each move.
-  bool proposing_due_ = false;
+  static constexpr auto not_answered = std::numeric_limits<std::uint64_t>::max();
+
+  /// One proposal at a time for each move, until it is refused or the tables show it: by the seq
+  /// that it got. Else the move would look as if nothing had been proposed.
+  std::map<move_id, std::uint64_t> proposing_;
+  std::optional<std::uint64_t> proposing_due_; ///< The same for what time brings about.
   std::size_t due_turn_ = 0;
 };
 

@@ -34,7 +34,8 @@ void pool_state::add(const listen_to_pool& what) {
 }
 
 void pool_state::learn(const tables_changed& what) {
-  hear(pool::wanted_changed{ledger::wanted_in(*what.tables, id_)});
+  const auto& t = *what.tables;
+  hear(pool::wanted_changed{ledger::wanted_in(t, id_), ledger::wanted_elsewhere(t, id_)});
 }
 
 void pool_state::pass() {

@@ -1,5 +1,5 @@
 # What coordinators say to each other: consensus, the pages of a state that a laggard fetches, what the
-# leader's pools and the others' ingresses exchange, and requests to the admin API that are passed on.
+# leader's pools and the others' ingresses exchange, requests to the admin API that are passed on, and blobs.
 #
 # One ZeroMQ payload frame holds one message, unpacked, in at most 16 segments. Nothing here is hashed
 # or stored. A reader that meets a union member which it does not know ignores the message and counts
@@ -33,6 +33,13 @@ struct PeerMessage {
     adminAsk @16 :AdminAsk;
     adminAnswer @17 :AdminAnswer;
     clock @18 :Int64;  # the sender's wall clock, ms since 1970 UTC
+    blobOffer @19 :BlobOffer;
+    blobWant @20 :BlobWant;
+    blobPage @21 :BlobPage;
+    blobKept @22 :BlobKept;
+    serviceTold @23 :Data;  # a record of kind servingSummary, as it is proposed
+    serviceKept @24 :ServiceKept;
+    syncMs @25 :UInt32;  # how long a sync of the sender's log takes of late; 0: it wrote little
   }
 }
 
@@ -293,6 +300,13 @@ struct TicketRefuse {
   isMeasured @5 :Bool;
 }
 
+# -- what an ingress served, for the ledger
+
+struct ServiceKept {
+  record @0 :Data;  # its record id, 16 bytes
+  why @1 :Text;     # why it will never be on record; empty: it is
+}
+
 # -- the admin API
 
 struct AdminAsk {
@@ -310,4 +324,31 @@ struct AdminAnswer {
   status @1 :UInt32;
   contentType @2 :Text;
   body @3 :Data;
+}
+
+# -- blobs. Whoever lacks one asks for its pages, one after the other; nobody is sent what was not asked for.
+
+# A record that names this blob waits until a majority has said `blobKept`.
+struct BlobOffer {
+  blob @0 :Data;  # its SHA-256, 32 bytes, as everywhere below
+  size @1 :UInt64;
+}
+
+struct BlobWant {
+  blob @0 :Data;
+  offset @1 :UInt64;  # a multiple of 512 KiB
+}
+
+# Every page but the last holds 512 KiB.
+struct BlobPage {
+  blob @0 :Data;
+  offset @1 :UInt64;   # as asked
+  size @2 :UInt64;     # of the whole blob
+  isMissing @3 :Bool;  # the sender does not have it; then there are no bytes
+  bytes @4 :Data;
+}
+
+# It is on the sender's disk.
+struct BlobKept {
+  blob @0 :Data;
 }

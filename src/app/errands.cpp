@@ -79,8 +79,8 @@ qualification::run_event run(
 
 } // namespace
 
-errands::errands(door ingress, errand_keys keys, store::blob_store& blobs)
-  : ingress_{std::move(ingress)}, keys_{std::move(keys)}, blobs_{&blobs},
+errands::errands(door ingress, errand_keys keys, store::blob_store& blobs, blob_keeper& keeper)
+  : ingress_{std::move(ingress)}, keys_{std::move(keys)}, blobs_{&blobs}, keeper_{&keeper},
     evaluating_{limits::evaluation_threads},
     dispatching_{limits::dispatch_threads}, disk_{limits::blob_threads} {}
 
@@ -125,11 +125,29 @@ void errands::request(const jobs::request& what, std::function<void(item_answere
 }
 
 void errands::keep(std::string bytes, std::function<void(result<digest, problem>)> done) {
-  disk_.run([blobs = blobs_, bytes = std::move(bytes), done] { done(blobs->put(bytes)); });
+  disk_.run([this, bytes = std::move(bytes), done] {
+    auto name = blobs_->put(bytes);
+    if (!name)
+      return done(std::move(name));
+    keeper_->share(*name, bytes.size(), [name, done](const std::optional<problem>& why) {
+      done(why ? result<digest, problem>{unexpected{*why}} : name);
+    });
+  });
 }
 
 void errands::read(const digest& blob, std::function<void(result<std::string, problem>)> done) {
-  disk_.run([blobs = blobs_, blob, done] { done(blobs->get(blob, limits::job_bytes)); });
+  disk_.run([this, blob, done] {
+    auto here = keeper_->read_here(blob, limits::job_bytes);
+    if (here)
+      return done(*std::move(here));
+    if (!here.error().is_worth_a_fetch)
+      return done(unexpected{here.error().why});
+    keeper_->fetch(blob, [this, blob, done](const std::optional<problem>& why) {
+      if (why)
+        return done(unexpected{*why});
+      disk_.run([this, blob, done] { done(blobs_->get(blob, limits::job_bytes)); });
+    });
+  });
 }
 
 } // namespace assay::app

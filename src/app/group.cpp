@@ -27,6 +27,14 @@ std::string text_of(const problem& why) {
 
 } // namespace
 
+std::map<std::uint64_t, std::uint32_t>
+known_versions(const std::map<std::uint64_t, member_seen>& seen, const peers::identity& self) {
+  std::map<std::uint64_t, std::uint32_t> known{{self.node, self.schema_version}};
+  for (const auto& [node, one] : seen)
+    known.emplace(node, one.schema_version);
+  return known;
+}
+
 result<void, problem> group::start(store::ledger_engine& engine) {
   peers::link_options how;
   how.listen = options_.listen;
@@ -99,18 +107,21 @@ result<void, problem> group::change_keys(const fabric::key_pair& keys) {
 }
 
 void group::step(const ledger::tables& wanted, const store::engine_status& now) {
-  if (!now.is_leader || !now.is_membership_settled || std::chrono::steady_clock::now() < next_step_)
+  if (!now.is_leader || std::chrono::steady_clock::now() < next_step_)
     return;
   auto reached = [this](std::uint64_t node) { return is_reached(node); };
-  auto change =
-    next_change(wanted.head.members, {now.server_id, now.members, reached, last_promoted_});
+  auto change = next_change(
+    wanted.head.members,
+    {now.server_id, now.members, reached, last_promoted_, now.is_membership_settled}
+  );
   if (!change)
     return;
-  // Catching up takes its time, and the group counts as settled meanwhile.
-  if (const auto* raised = std::get_if<consensus::promote>(&*change)) {
+  // Catching up takes its time, and the group counts as settled meanwhile. A removal before that
+  // may be refused, and is asked for again.
+  if (const auto* raised = std::get_if<consensus::promote>(&*change))
     last_promoted_ = raised->id;
+  if (std::holds_alternative<consensus::promote>(*change) || !now.is_membership_settled)
     next_step_ = std::chrono::steady_clock::now() + limits::group_change_retry;
-  }
   std::shared_lock hold{engine_mutex_};
   if (engine_)
     engine_->change(*change, [](const result<void, problem>& done) {
@@ -150,6 +161,37 @@ void group::compare_clocks(const store::engine_status& now) {
   engine_->tell_clock_fault(fault);
   if (!fault.empty() && now.is_leader)
     engine_->transfer(best_voter(all, now.members), [](const result<void, problem>& done) {
+      if (!done)
+        log::warn("hand_over_waits", {{"why", to_text(done.error())}});
+    });
+}
+
+sync_times group::syncs_of_voters(const store::engine_status& now) const {
+  auto oldest = std::chrono::steady_clock::now() - limits::clock_told_ages;
+  sync_times all;
+  for (const auto& [node, one] : seen()) {
+    const auto* m = consensus::find_member(now.members, node);
+    auto votes = m && m->role == consensus::member_role::voter;
+    if (votes && one.is_up && one.sync_told > oldest)
+      all[node] = one.sync;
+  }
+  return all;
+}
+
+void group::compare_disks(const store::engine_status& now) {
+  auto at = std::chrono::steady_clock::now();
+  if (at < next_sync_)
+    return;
+  next_sync_ = at + limits::clock_told_every;
+  for (const auto& [node, one] : seen())
+    tell(node, peers::sync_told{now.sync});
+  auto to = now.is_leader ? disk_.look(at, now.sync, syncs_of_voters(now)) : 0;
+  if (to == 0)
+    return;
+  log::error("disk_slow", {{"why", slow_disk_text("this coordinator", now.sync)}});
+  std::shared_lock hold{engine_mutex_};
+  if (engine_)
+    engine_->transfer(to, [](const result<void, problem>& done) {
       if (!done)
         log::warn("hand_over_waits", {{"why", to_text(done.error())}});
     });
@@ -199,6 +241,11 @@ void group::hear(std::uint64_t node, peers::message said) {
         std::lock_guard hold_seen{mutex_};
         seen_[node].clock_offset_ms = m.at.value - wall_now().value;
         seen_[node].clock_told = std::chrono::steady_clock::now();
+      },
+      [&](peers::sync_told& m) { // The same.
+        std::lock_guard hold_seen{mutex_};
+        seen_[node].sync = m.sync;
+        seen_[node].sync_told = std::chrono::steady_clock::now();
       },
       [&](auto& m) {
         if (options_.other)

@@ -7,6 +7,7 @@
 
 #include "src/app/allow_list.hpp"
 #include "src/app/clocks.hpp"
+#include "src/app/disks.hpp"
 #include "src/app/group_plan.hpp"
 #include "src/fabric/peer_links.hpp"
 #include "src/store/ledger_engine.hpp"
@@ -34,13 +35,19 @@ struct group_options {
 
 /// One member as it is seen from here.
 struct member_seen {
-  bool is_up = false;               ///< Consensus reaches it.
-  bool is_closed_to_us = false;     ///< It is there and does not let us in.
-  std::string why;                  ///< Why not, or what of it was refused last.
-  std::uint32_t schema_version = 0; ///< As it said last; 0: it said nothing yet.
-  std::int64_t clock_offset_ms = 0; ///< Its clock less ours.
-  steady_time clock_told;           ///< When it said so.
+  bool is_up = false;                ///< Consensus reaches it.
+  bool is_closed_to_us = false;      ///< It is there and does not let us in.
+  std::string why;                   ///< Why not, or what of it was refused last.
+  std::uint32_t schema_version = 0;  ///< As it said last; 0: it said nothing yet.
+  std::int64_t clock_offset_ms = 0;  ///< Its clock less ours.
+  steady_time clock_told;            ///< When it said so.
+  std::chrono::milliseconds sync{0}; ///< How long its disk takes for one; 0: it wrote little.
+  steady_time sync_told;             ///< When it said so.
 };
+
+/// Which schema version each member's program knows, our own too. Pure.
+std::map<std::uint64_t, std::uint32_t>
+known_versions(const std::map<std::uint64_t, member_seen>& seen, const peers::identity& self);
 
 class group final : public store::peer_sender {
 public:
@@ -64,12 +71,19 @@ public:
   /// when ours is off.
   void compare_clocks(const store::engine_status& now);
 
+  /// The same for disks: tells the others how fast ours is, and hands over when it is slow and
+  /// another one's is not.
+  void compare_disks(const store::engine_status& now);
+
   /// On the leader, every now and then: takes the next step towards the members that the ledger
   /// names. The leadership's thread.
   void step(const ledger::tables& wanted, const store::engine_status& now);
 
   peers::send_outcome tell(std::uint64_t to, const peers::message& what);
   std::map<std::uint64_t, member_seen> seen() const;
+  std::map<std::uint64_t, std::uint32_t> versions() const {
+    return known_versions(seen(), options_.self);
+  }
   bool is_reached(std::uint64_t node) const;
   const std::string& address() const { return links_->address(); }
 
@@ -81,6 +95,7 @@ public:
 private:
   void hear(std::uint64_t node, peers::message said);
   clock_offsets offsets() const;
+  sync_times syncs_of_voters(const store::engine_status& now) const;
   void note(std::uint64_t node, peers::lane lane, bool is_up, const problem& why);
 
   const group_options options_;
@@ -97,6 +112,8 @@ private:
   // Of the leadership's thread.
   steady_time next_step_;
   steady_time next_clock_;
+  steady_time next_sync_;
+  slow_disk_watch disk_;
   std::uint64_t last_promoted_ = 0;
   fabric::key_pair keys_;
   bool is_deaf_ = false;

@@ -116,7 +116,8 @@ group_health health_of(
        is_up || found == seen.end() ? "" : found->second.why,
        found == seen.end() || found->second.clock_told == steady_time{}
          ? std::optional<std::int64_t>{}
-         : found->second.clock_offset_ms}
+         : found->second.clock_offset_ms,
+       is_up ? found->second.sync : std::chrono::milliseconds{0}}
     );
   };
   for (const auto& m : named)

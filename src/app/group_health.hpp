@@ -14,6 +14,7 @@ struct member_health {
   std::string state;                           ///< here, up, away
   std::string why;                             ///< Why it is away.
   std::optional<std::int64_t> clock_offset_ms; ///< Its clock less ours, once it was told.
+  std::chrono::milliseconds sync{0};           ///< Of its disk, as it said last.
 };
 
 struct group_health {

@@ -35,6 +35,8 @@ next_change(const std::vector<ledger::member>& wanted, const group_now& now) {
   for (const auto& m : now.members)
     if (!find(wanted, m.id) && m.id != now.self)
       return consensus::remove_member{m.id};
+  if (!now.is_settled)
+    return {};
   for (const auto& m : wanted) {
     if (consensus::find_member(now.members, m.id))
       continue;

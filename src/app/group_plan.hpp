@@ -16,13 +16,15 @@ struct group_now {
   consensus::configuration members; ///< Of consensus, as of the newest change.
   std::function<bool(std::uint64_t node)> is_reached;
   std::uint64_t last_promoted = 0; ///< Tried last; another one has its turn first.
+  bool is_settled = true;          ///< The change before is stored by who it is about.
 };
 
 /// The next change on the way from `now` to `wanted`; nothing: it is as wanted, or what is missing
 /// waits for a member that cannot be reached.
 ///
 /// Who is gone leaves first, so that it counts in no majority; then newcomers come in, then they
-/// get their votes. The leader does not remove itself.
+/// get their votes. The leader does not remove itself. A removal does not wait until the change
+/// before is settled: whom that waits for may be who is gone.
 std::optional<consensus::membership_change>
 next_change(const std::vector<ledger::member>& wanted, const group_now& now);
 

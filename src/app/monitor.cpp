@@ -52,6 +52,9 @@ serve_monitor(const parts& p, bool is_ready, const http::service_request& reques
     if (p.group)
       for (const auto& [node, one] : p.group->seen())
         now.members_away += !one.is_up;
+    now.blobs_missing = p.blob_keeper->missing();
+    now.is_damaged = !p.scrub->damage().empty();
+    now.scrub_rounds = p.scrub->rounds();
     return {200, "text/plain; version=0.0.4; charset=utf-8", p.metrics->text(now)};
   }
   return {404, plain, "known here: /healthz /readyz /metrics\n"};

@@ -1,5 +1,6 @@
 #include "actors/ingress.hpp"
 #include "actors/ledger.hpp"
+#include "actors/service_book.hpp"
 #include "src/app/admin/admin.hpp"
 #include "src/app/allow_list.hpp"
 #include "src/app/member_address.hpp"
@@ -28,12 +29,25 @@ store::engine_options node::whole::engine_options() {
   return options;
 }
 
+/// A member never founds: its cluster goes on without it, and would have a twin.
+problem lost_ledger(const app::place& was, const std::filesystem::path& data) {
+  return {
+    problem_kind::refused,
+    "this is member " + std::to_string(was.node) + " ('" + was.name + "') of cluster '"
+      + was.cluster_name + "', and its ledger is gone",
+    data.string(),
+    "see that the disk is mounted; if it is lost, remove this member (assay cluster remove "
+      + was.name + " on another one), empty the directory and join anew"};
+}
+
 result<void, problem> node::whole::open_ledger() {
   auto opened = store::data_directory::open(how.data);
   if (!opened)
     return unexpected{opened.error()};
   directory.emplace(std::move(*opened));
   auto is_new = !store::ledger_engine::is_bootstrapped(*directory);
+  if (is_new && place)
+    return unexpected{lost_ledger(*place, how.data)};
   auto loaded = load_secrets(*directory, is_new);
   if (!loaded)
     return unexpected{loaded.error()};
@@ -62,6 +76,7 @@ result<void, problem> node::whole::open_ledger() {
   if (!engine_opened)
     return unexpected{engine_opened.error()};
   engine = std::move(*engine_opened);
+  scrub.emplace(*engine);
   if (auto done = found(*disk); !done)
     return done;
   auto blobs_opened = store::blob_store::open(directory->blobs());
@@ -92,6 +107,15 @@ void node::whole::spawn_actors() {
     actors->spawn(ledger_behavior, [this](std::string bytes, bool time_driven, auto done) {
       engine->propose({std::move(bytes), time_driven}, std::move(done));
     });
+  book = actors->spawn(
+    service_book_behavior,
+    service_book_options{
+      .ledger = parts.ledger,
+      .send = [this](
+                auto to, const peers::message& what
+              ) { return group ? group->tell(to, what) : peers::send_outcome::down; },
+    }
+  );
   parts.router = actors->spawn(
     ingress_behavior,
     assay::ingress_options{
@@ -104,6 +128,8 @@ void node::whole::spawn_actors() {
         },
       .count = [this](const auto& all) { metrics.count(all); },
       .serves = how.has_ingress,
+      .boot = boot,
+      .tell = [this](auto hours) { caf::anon_send(book, service_counted{std::move(hours)}); },
     }
   );
 }
@@ -124,6 +150,7 @@ void node::whole::on_view(const store::view_ptr& view) {
   }
   if (group)
     group->learn(*tables);
+  blob_keeper->learn(std::move(tables));
   leadership->nudge();
 }
 
@@ -136,8 +163,12 @@ result<void, problem> node::whole::start() {
   spawn_actors();
   if (auto done = start_ingress(); !done)
     return done;
+  start_blob_keeper();
   errands = std::make_unique<app::errands>(
-    [this] { return door(); }, errand_keys{secrets.evaluator_key, secrets.dispatcher_key}, *blobs
+    [this] { return door(); },
+    errand_keys{secrets.evaluator_key, secrets.dispatcher_key},
+    *blobs,
+    *blob_keeper
   );
   if (group)
     spawn_service_links();
@@ -202,7 +233,9 @@ void node::whole::fill_parts() {
   parts.data = how.data;
   parts.keys = keys.get();
   parts.engine = engine.get();
+  parts.scrub = &*scrub;
   parts.blobs = blobs.get();
+  parts.blob_keeper = blob_keeper.get();
   parts.ingress = ingress.get();
   parts.metrics = &metrics;
   parts.counters = counters;
@@ -217,49 +250,7 @@ void node::whole::fill_parts() {
     });
   parts.forwarding = forwarding.get();
   caf::anon_send(parts.ledger, listen_to_tables{tables_listener{parts.router}});
-}
-
-// -- stopping
-
-/// From the outside in: nobody is answered by something that is gone already.
-void node::whole::stop() {
-  is_ready = false;
-  keeper.reset();
-  admin.reset();
-  monitor.reset();
-  if (ingress)
-    ingress->stop(limits::drain);
-  {
-    std::scoped_lock lock{bound_mutex};
-    is_bound = false;
-  }
-  // Actors call errands, hub and engine until they have ended; the engine's last answers call the
-  // hub, and what it still says to others goes by the group.
-  leadership.reset();
-  forwarding.reset();
-  joins.reset();
-  if (actors)
-    end_actors();
-  errands.reset();
-  if (group)
-    group->stop();
-  engine.reset();
-  group.reset();
-  hub.reset();
-  ingress.reset();
-  actors.reset();
-}
-
-void node::whole::end_actors() {
-  auto end = [](auto& who) {
-    if (who)
-      caf::anon_send_exit(who, caf::exit_reason::user_shutdown);
-    who = nullptr;
-  };
-  end(service);
-  end(parts.router);
-  end(parts.ledger);
-  actors->await_all_actors_done();
+  caf::anon_send(parts.ledger, listen_to_tables{tables_listener{book}});
 }
 
 node::node(std::unique_ptr<whole> all) : whole_{std::move(all)} {}

@@ -28,7 +28,7 @@ result<void, problem> node::whole::start_ingress() {
     return {};
   http::ingress_options options;
   options.id = ingress_name();
-  options.boot = static_cast<std::uint64_t>(wall_now().value);
+  options.boot = boot;
   options.address = how.ingress.host;
   options.port = how.ingress.port;
   options.threads = how.ingress_threads;

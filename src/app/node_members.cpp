@@ -5,6 +5,9 @@
 #include "src/app/allow_list.hpp"
 #include "src/app/node_whole.hpp"
 #include "src/base/log.hpp"
+#include "src/base/peer_limits.hpp"
+#include "src/ledger/schema.hpp"
+#include "src/wire/record_codec.hpp"
 
 #include <caf/send.hpp>
 
@@ -20,6 +23,11 @@ void stop_process(const std::string& why) {
   std::_Exit(4);
 }
 
+bool is_of_service(const peers::message& said) {
+  return std::holds_alternative<peers::service_told>(said)
+         || std::holds_alternative<peers::service_kept>(said);
+}
+
 } // namespace
 
 // -- what other members say. Links' thread: must not block.
@@ -28,6 +36,8 @@ void node::whole::hear(std::uint64_t node, peers::message said) {
   std::scoped_lock lock{bound_mutex};
   if (!is_bound)
     return;
+  if (is_of_service(said))
+    return caf::anon_send(book, peer_said{node, std::move(said)});
   if (peers::lane_of(said) == peers::lane::service)
     return caf::anon_send(service, peer_said{node, std::move(said)});
   // What a coordinator says of who asked is believed, what a separate ingress says is not; one of
@@ -36,6 +46,36 @@ void node::whole::hear(std::uint64_t node, peers::message said) {
     forwarding->hear(node, std::move(*ask));
   if (auto* answer = std::get_if<peers::admin_answer>(&said))
     forwarding->hear(node, std::move(*answer));
+  // Blobs hold what was asked and answered, so only coordinators get them.
+  if (auto blob = app::blob_keeper::word_in(said); blob && votes(node))
+    blob_keeper->hear(node, *std::move(blob));
+}
+
+/// A separate ingress keeps no blobs: it reads none, and no record waits for it.
+void node::whole::start_blob_keeper() {
+  blob_keeper = std::make_unique<app::blob_keeper>(blob_keeper_options{
+    .blobs = blobs.get(),
+    .standing = [this] { return blob_standing(); },
+    .tell = [this](
+              auto to, const peers::message& what
+            ) { return group ? group->tell(to, what) : peers::send_outcome::down; },
+    .fetches_all = group && how.is_coordinator,
+  });
+}
+
+blobs::standing node::whole::blob_standing() const {
+  auto now = engine->status();
+  blobs::standing out{.self = now.server_id};
+  for (const auto& m : now.members)
+    if (m.role == consensus::member_role::voter)
+      out.voters.insert(m.id);
+  for (const auto& m : tables_of(*engine->current())->head.members)
+    if (m.voter && m.id != now.server_id)
+      out.others.push_back(m.id);
+  auto leader = std::ranges::find(out.others, now.leader_id);
+  if (leader != out.others.end())
+    std::iter_swap(out.others.begin(), leader);
+  return out;
 }
 
 bool node::whole::votes(std::uint64_t node) const {
@@ -54,15 +94,18 @@ void node::whole::note_reach(std::uint64_t node, peers::lane lane, bool is_up) {
     return caf::anon_send(service, peer_down{node});
   if (lane != peers::lane::bulk)
     return;
-  if (is_up)
+  if (is_up) {
     forwarding->reached(node);
-  else
+    blob_keeper->reached(node);
+  } else {
     forwarding->lost(node);
+    blob_keeper->lost(node);
+  }
 }
 
 // -- leading and following
 
-/// To agents and to SERVICE LINKS, when it changed.
+/// To agents, SERVICE LINKS and SERVICE BOOK, when it changed.
 void node::whole::tell_standing(const store::engine_status& now) {
   auto lead = parts.lead.get();
   auto leads = lead != nullptr && lead->term == now.term;
@@ -73,7 +116,9 @@ void node::whole::tell_standing(const store::engine_status& now) {
     return;
   told = next;
   hub->set_standing(standing());
-  caf::anon_send(service, next);
+  if (service)
+    caf::anon_send(service, next);
+  caf::anon_send(book, next);
 }
 
 std::vector<ingress_id> node::whole::ingresses() const {
@@ -92,16 +137,41 @@ void node::whole::watch_leadership() {
       .follow = [this] { follow(); },
       .look =
         [this](const store::engine_status& now) {
-          if (!group)
-            return;
-          keep_keys();
-          group->learn(*tables_of(*engine->current()));
-          group->compare_clocks(now);
-          group->step(*tables_of(*engine->current()), now);
+          if (group) {
+            keep_keys();
+            group->learn(*tables_of(*engine->current()));
+            group->compare_clocks(now);
+            group->compare_disks(now);
+            group->step(*tables_of(*engine->current()), now);
+            agree_on_version(now);
+          }
+          scrub->look(now);
           tell_standing(now);
         },
     }
   );
+}
+
+/// The newest schema that every member's program knows, once they all do.
+void node::whole::agree_on_version(const store::engine_status& now) {
+  auto at = std::chrono::steady_clock::now();
+  if (!now.is_leader || at < next_agreement)
+    return;
+  next_agreement = at + limits::group_change_retry;
+  auto due = ledger::due_version(*tables_of(*engine->current()), group->versions());
+  if (!due)
+    return;
+  log::info("schema_version_proposed", {{"version", std::to_string(due->version)}});
+  auto record = ledger::make_record(
+    *due,
+    {how.name, ledger::authentication::process},
+    {"every member knows it", {}},
+    ledger::trust::measured
+  );
+  engine->propose({wire::encode_proposal(record), false}, [](const store::answer& said) {
+    if (!said)
+      log::warn("schema_version_refused", {{"why", to_text(said.error())}});
+  });
 }
 
 void node::whole::lead(std::uint64_t term) {
@@ -137,7 +207,7 @@ void node::whole::spawn_service_links() {
     service_links_options{
       .node = place->node,
       .name = ingress_name(),
-      .boot = static_cast<std::uint64_t>(wall_now().value),
+      .boot = boot,
       .ingress = parts.router,
       .send = [this](auto to, const peers::message& what) { return group->tell(to, what); },
       .stop_process = stop_process,

@@ -4,6 +4,7 @@
 
 #include "actors/interfaces_peers.hpp"
 #include "src/app/agent_keeper.hpp"
+#include "src/app/blob_keeper.hpp"
 #include "src/app/errands.hpp"
 #include "src/app/founding.hpp"
 #include "src/app/joining.hpp"
@@ -50,6 +51,7 @@ struct node::whole {
 
   settings how;
   std::optional<app::place> place; ///< A standalone has none.
+  const std::uint64_t boot = static_cast<std::uint64_t>(wall_now().value); ///< Which of its starts.
   std::optional<store::data_directory> directory;
   own_secrets secrets;
   std::unique_ptr<own_keys> keys;
@@ -58,7 +60,9 @@ struct node::whole {
   std::unique_ptr<app::forwarding> forwarding;
   std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
   std::unique_ptr<store::ledger_engine> engine;
+  std::optional<app::scrub> scrub;
   std::unique_ptr<store::blob_store> blobs;
+  std::unique_ptr<app::blob_keeper> blob_keeper; ///< Errands call it until they have ended.
   std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
   actor_config config;
   std::unique_ptr<caf::actor_system> actors;
@@ -68,8 +72,10 @@ struct node::whole {
   std::optional<join_desk> joins;
   app::parts parts;
   service_links_actor service; ///< None in a standalone.
+  service_book_actor book;
   std::optional<app::leadership> leadership;
-  assay::standing told; ///< To SERVICE LINKS; the leadership's thread's.
+  assay::standing told;       ///< To SERVICE LINKS and SERVICE BOOK; the leadership's thread's.
+  steady_time next_agreement; ///< The leadership's thread's.
   std::unique_ptr<http::service_listener> admin;
   std::unique_ptr<http::service_listener> monitor;
   std::optional<endpoints> before;
@@ -94,6 +100,7 @@ struct node::whole {
   std::vector<ingress_id> ingresses() const;
   void fill_parts();
   void watch_leadership();
+  void agree_on_version(const store::engine_status& now);
   void lead(std::uint64_t term);
   void keep_keys();
   void take_next_keys(steady_time now);
@@ -106,8 +113,11 @@ struct node::whole {
   void on_view(const store::view_ptr& view);
   void hear(std::uint64_t node, peers::message said);
   bool votes(std::uint64_t node) const;
+  void start_blob_keeper();
+  blobs::standing blob_standing() const;
   void note_reach(std::uint64_t node, peers::lane lane, bool is_up);
   void stop();
+  void close_service();
   void end_actors();
 };
 

@@ -3,11 +3,13 @@
 // src/app/node.hpp, which outlives all of it.
 
 #include "actors/interfaces.hpp"
+#include "src/app/blob_keeper.hpp"
 #include "src/app/forwarding.hpp"
 #include "src/app/group.hpp"
 #include "src/app/leading.hpp"
 #include "src/app/metrics.hpp"
 #include "src/app/own_keys.hpp"
+#include "src/app/scrub.hpp"
 #include "src/app/settings.hpp"
 #include "src/fabric/hub.hpp"
 #include "src/http/ingress_server.hpp"
@@ -26,6 +28,7 @@ struct parts {
   std::filesystem::path data;
   store::ledger_engine* engine = nullptr;
   store::blob_store* blobs = nullptr;
+  app::blob_keeper* blob_keeper = nullptr;
   http::ingress_server* ingress = nullptr;
   fabric::hub* hub = nullptr;
   own_keys* keys = nullptr;
@@ -35,6 +38,7 @@ struct parts {
   ledger_actor ledger;
   ingress_actor router;
   leading_slot lead;
+  const app::scrub* scrub = nullptr;
   app::group* group = nullptr;           ///< Null in a standalone.
   app::forwarding* forwarding = nullptr; ///< Null in a standalone.
   std::string base_url;                  ///< Of the ingress, `http://IP:PORT/v1`.

@@ -4,7 +4,9 @@
 #include "src/app/joining.hpp"
 #include "src/app/member_address.hpp"
 #include "src/app/restoring.hpp"
+#include "src/base/limits.hpp"
 #include "src/base/log.hpp"
+#include "src/catalog/declarations.hpp"
 #include "src/http/service_listener.hpp"
 #include "src/ledger/record.hpp"
 #include "src/store/ledger_engine.hpp"
@@ -32,6 +34,31 @@ http::service_response refuse(const problem& p) {
     http_status(p.kind),
     "application/json",
     json::serialize(json::object{{"error", std::move(error)}})};
+}
+
+problem bad_name() {
+  return {
+    problem_kind::invalid,
+    "a cluster cannot have this name",
+    "name",
+    "take 1 to " + std::to_string(limits::name_bytes) + " letters, digits, '.', '_' and '-'"};
+}
+
+/// Each call takes one word, and only `init` can do without.
+std::optional<problem> wrong_body(const json::object& body, std::string_view key) {
+  for (const auto& [word, value] : body)
+    if (word != key)
+      return problem{
+        problem_kind::invalid,
+        "this word is not known here",
+        std::string{word}.substr(0, limits::name_bytes),
+        "allowed: " + std::string{key}};
+  const auto* value = body.if_contains(key);
+  if (!value && key != "name")
+    return problem{problem_kind::invalid, "is missing", std::string{key}, "give a JSON string"};
+  if (value && !value->is_string())
+    return problem{problem_kind::invalid, "is no string", std::string{key}, "give a JSON string"};
+  return {};
 }
 
 class waiting_room {
@@ -67,13 +94,13 @@ public:
 private:
   template <class Deed>
   http::service_response take(const json::object& body, std::string_view key, Deed deed) {
+    if (auto wrong = wrong_body(body, key))
+      return refuse(*wrong);
     const auto* value = body.if_contains(key);
-    if (!value || !value->is_string())
-      return refuse({problem_kind::invalid, "is missing", std::string{key}, "give a JSON string"});
     std::lock_guard hold{mutex_};
     if (decided_)
       return refuse({problem_kind::refused, "it is decided already and starts now", {}, {}});
-    auto got = deed(std::string{value->get_string()});
+    auto got = deed(value ? std::string{value->get_string()} : std::string{});
     if (!got)
       return refuse(got.error());
     if (auto done = write_place(directory_, *got); !done)
@@ -95,8 +122,12 @@ private:
         "a separate ingress cannot found a cluster",
         how_.name,
         "found it on a coordinator, then join here with a token: assay cluster token --ingress"}};
+    if (!name.empty() && !catalog::is_name(name))
+      return unexpected{bad_name()};
     if (auto half = half_restored())
       return unexpected{*half};
+    if (store::ledger_engine::is_prepared_to_join(directory_))
+      return unexpected{half_done("a join", "assay cluster join")};
     place out{new_uuid7(), name.empty() ? "assay" : name, 1, how_.name, {}};
     store::engine_options options;
     options.server_id = out.node;
@@ -110,7 +141,18 @@ private:
   result<place, problem> join(const std::string& token) {
     if (auto half = half_restored())
       return unexpected{*half};
+    auto is_begun = store::ledger_engine::is_bootstrapped(directory_);
+    if (is_begun && !store::ledger_engine::is_prepared_to_join(directory_))
+      return unexpected{half_done("a cluster of its own", "assay cluster init")};
     return join_as_member(how_, directory_, secrets_, token);
+  }
+
+  problem half_done(const std::string& what, const std::string& command) const {
+    return {
+      problem_kind::refused,
+      what + " was begun here before",
+      directory_.root().string(),
+      "say " + command + " again, or stop assayd and empty the directory"};
   }
 
   std::optional<problem> half_restored() const {

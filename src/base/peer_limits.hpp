@@ -35,12 +35,28 @@ inline constexpr auto ingress_silence = peer_silence;
 /// for one of those is turned away by its own deadline.
 inline constexpr std::size_t ticket_answers_waiting = 4 * queue_waiting;
 
+/// Hours of service that wait to be on record; beyond it the oldest go.
+inline constexpr std::size_t service_untold = 65'536;
+inline constexpr std::size_t service_telling = 64; ///< Of them under way at once.
+inline constexpr auto service_tell_again = std::chrono::seconds{5};
+inline constexpr unsigned service_refusals = 12; ///< Then one is given up.
+inline constexpr auto service_book_tick = std::chrono::milliseconds{500};
+inline constexpr auto service_farewell = std::chrono::seconds{5}; ///< For the last of them.
+
 /// How often an assayd looks whether it still leads, when nothing says so before.
 inline constexpr auto leadership_look = std::chrono::milliseconds{50};
 /// A leader whose clock is further from the median of all stamps nothing and hands over.
 inline constexpr auto clock_spread = std::chrono::seconds{5};
 inline constexpr auto clock_told_every = std::chrono::seconds{1};
 inline constexpr auto clock_told_ages = std::chrono::seconds{5}; ///< What was told is old then.
+/// A sync of the log that takes longer, the middle one of the last seconds, is slow.
+inline constexpr auto slow_sync = std::chrono::milliseconds{200};
+inline constexpr int slow_sync_factor = 4; ///< Whoever leads instead is faster by so much.
+inline constexpr auto slow_disk_rest = std::chrono::minutes{1}; ///< Between two such hand-overs.
+inline constexpr auto sync_window = std::chrono::seconds{5};
+inline constexpr auto sync_look = std::chrono::milliseconds{500};
+inline constexpr std::size_t sync_readings = 256;
+inline constexpr std::size_t sync_least = 3; ///< Fewer say nothing.
 /// For the leader's answer to what a follower passed on; an apply of many files takes its time.
 inline constexpr auto forward_patience = std::chrono::seconds{25};
 inline constexpr std::size_t unsaid_answers = 16; ///< To one member that cannot be reached now.
@@ -52,6 +68,30 @@ inline constexpr auto key_change_patience = std::chrono::seconds{3};
 /// For the others to connect and catch up before a change of the group is tried again.
 inline constexpr auto group_change_retry = std::chrono::seconds{1};
 
+// -- blobs
+inline constexpr std::size_t blob_page_bytes = 512 << 10;
+inline constexpr std::uint64_t blob_bytes = 1ULL << 30; ///< A larger one is not kept.
+inline constexpr std::size_t blob_downloads = 4;        ///< Fetched at once; the others wait,
+inline constexpr std::size_t blobs_waiting = 1'024;     ///< so many; more are asked for later.
+/// Heard of one member and not looked at yet, a want counted as the page that it asks for; what
+/// does not fit is dropped and said again.
+inline constexpr std::size_t blob_inbox_bytes = 8 << 20;
+inline constexpr auto blob_tick = 250ms;
+inline constexpr auto blob_said_again = 2s; ///< An offer or a want that nothing followed.
+/// Without progress for so long another member is asked, or the blob counts as not kept.
+inline constexpr auto blob_silence = 10s;
+inline constexpr auto blob_look_every = 2s;  ///< For blobs that the ledger names and we lack.
+inline constexpr auto blob_look_again = 30s; ///< For one that no member could give.
+inline constexpr std::size_t blobs_looked_for = 256; ///< Of those, at once.
+/// For a job whose input cannot be read now, or evidence that could not be kept.
+inline constexpr auto blob_work_again = 5s;
+inline constexpr unsigned evidence_tries = 4; ///< Then the evaluation ends without a verdict.
+
+static_assert(blob_page_bytes < peer_frame_bytes && job_bytes <= blob_bytes);
+static_assert(
+  2 * blob_downloads * blob_page_bytes < blob_inbox_bytes, "what both ends fetch of each other fits"
+);
+static_assert(blob_said_again * 3 < blob_silence, "lost messages are no silence");
 static_assert(batch_frame_bytes + (1 << 20) < peer_frame_bytes, "the largest entry fits one frame");
 static_assert(row_bytes + (1 << 19) < peer_frame_bytes, "the largest row fits one page");
 static_assert(page_bytes < peer_frame_bytes);

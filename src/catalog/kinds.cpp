@@ -3,6 +3,7 @@
 #include "src/base/limits.hpp"
 #include "src/catalog/keys.hpp"
 #include "src/catalog/profile_reader.hpp"
+#include "src/catalog/profile_words.hpp"
 #include "src/catalog/reader.hpp"
 
 #include <algorithm>
@@ -72,12 +73,7 @@ declaration read_artifact(mapping_reader& r) {
   if (r.require(
         "kind", "write gguf, huggingface, onnx, engine, neff, stablehlo, repository or adopted"
       ))
-    r.choice(
-      "kind",
-      read.kind,
-      parse_artifact_kind,
-      {"gguf", "huggingface", "onnx", "engine", "neff", "stablehlo", "repository", "adopted"}
-    );
+    r.choice("kind", read.kind, parse_artifact_kind, words::artifact_kinds());
   const bool adopted = read.kind == artifact_kind::adopted;
   if (!adopted)
     r.require("location", "write the directory that holds its files on every host of the pool");
@@ -109,9 +105,7 @@ declaration read_pool(mapping_reader& r) {
   pool read;
   r.name("pool", read.name);
   if (r.require("family", "write cpu, nvidia, amd, neuron, tpu or plugin"))
-    r.choice(
-      "family", read.family, parse_family, {"cpu", "nvidia", "amd", "neuron", "tpu", "plugin"}
-    );
+    r.choice("family", read.family, parse_family, words::families());
   r.flag("compatibility", read.compatibility);
   r.choice("plaintext", read.plaintext_accepted, std::span{plaintext_words});
   r.names("data-classes", read.data_classes);

@@ -142,7 +142,7 @@ public:
   }
 
   // -- lists and mappings
-  /// A list of short texts; each must pass `fits`, else `next` says what is allowed.
+  /// A list of texts; the first that is none leaves `into` as it was.
   bool texts(std::string_view key, std::vector<std::string>& into);
   bool names(std::string_view key, std::vector<std::string>& into);
   /// A mapping of texts. Keys stay as written.

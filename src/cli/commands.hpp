@@ -129,6 +129,8 @@ int submit(const context& c, const submit_options& options);
 int queue(const context& c);
 int job_show(const context& c, const std::string& job);
 int job_download(const context& c, const std::string& job, const std::string& what);
+/// What a record names by its digest: evidence, a job's input, a part of its output.
+int ledger_blob(const context& c, const std::string& digest);
 int job_change(
   const context& c, const std::string& job, const std::string& verb, const std::string& reason
 );

@@ -49,6 +49,14 @@ int follow_job(const context& c, const std::string& job, std::chrono::seconds li
   return state == "finished" ? 0 : 1;
 }
 
+/// To standard output, as it is.
+int download(const context& c, const std::string& path) {
+  auto done = c.server.download(path, [](std::string_view piece) {
+    return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
+  });
+  return done ? 0 : complain(done.error());
+}
+
 } // namespace
 
 int submit(const context& c, const submit_options& options) {
@@ -88,10 +96,11 @@ int job_show(const context& c, const std::string& job) {
 }
 
 int job_download(const context& c, const std::string& job, const std::string& what) {
-  auto done = c.server.download("jobs/" + segment(job) + "/" + what, [](std::string_view piece) {
-    return std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
-  });
-  return done ? 0 : complain(done.error());
+  return download(c, "jobs/" + segment(job) + "/" + what);
+}
+
+int ledger_blob(const context& c, const std::string& digest) {
+  return download(c, "blobs/" + segment(digest));
 }
 
 int job_change(

@@ -119,12 +119,12 @@ void add_moves(CLI::App& app, chosen& o) {
   auto* revoke_word = word(
     app,
     "revoke",
-    "Withdraw a qualification, key or host for good",
+    "Withdraw a qualification, key or host for good; close a waiver",
     "assay revoke key laptop --reason \"lost\""
   );
-  revoke_word->add_option("kind", o.kind, "qualification, key or host")
+  revoke_word->add_option("kind", o.kind, "qualification, key, host or waiver")
     ->required()
-    ->check(CLI::IsMember({"qualification", "key", "host"}));
+    ->check(CLI::IsMember({"qualification", "key", "host", "waiver"}));
   revoke_word->add_option("name", o.name)->required();
   takes_reason(revoke_word, o);
   does(revoke_word, o, [](const context& c, const chosen& o) {
@@ -230,6 +230,14 @@ void add_cluster(CLI::App& app, chosen& o) {
   auto* show_word = word(*ledger, "show", "One record, whole", "assay ledger show 12");
   show_word->add_option("record", o.name, "Its number or its id")->required();
   does(show_word, o, [](const context& c, const chosen& o) { return ledger_show(c, o.name); });
+  auto* blob_word = word(
+    *ledger,
+    "blob",
+    "What a record names by its digest, such as evidence, as it is",
+    "assay ledger blob sha256:9f86... > evidence.jsonl"
+  );
+  blob_word->add_option("digest", o.name, "As ledger show and who-served print it")->required();
+  does(blob_word, o, [](const context& c, const chosen& o) { return ledger_blob(c, o.name); });
   auto* verify_word = word(
     *ledger,
     "verify",

@@ -140,7 +140,9 @@ void add_host_words(CLI::App& app, chosen& o) {
     "A token by which one host may join, once, within 15 minutes",
     "assay host token"
   );
-  token_word->add_option("--name", o.name, "For which host; the record says so");
+  token_word->add_option(
+    "--name", o.name, "For which host, as the record says; it may join under any name"
+  );
   does(token_word, o, [](const context& c, const chosen& o) { return host_token(c, o.name); });
   auto* join_word = word(
     *host,

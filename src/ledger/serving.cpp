@@ -277,6 +277,14 @@ std::vector<pool::wanted_implementation> wanted_in(const tables& t, const pool_i
   return wanted;
 }
 
+std::set<implementation_id> wanted_elsewhere(const tables& t, const pool_id& where) {
+  std::set<implementation_id> out;
+  for (const auto& [id, row] : *t.implementations)
+    if (row.what.pool != where && find(t.pools, row.what.pool))
+      out.insert(id);
+  return out;
+}
+
 std::vector<pool_id>
 pools_of(const tables& t, const host_id& host, std::span<const catalog::family> families) {
   const auto* identity = find(t.identities, host.value);

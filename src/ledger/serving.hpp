@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,9 @@ namespace assay::ledger {
 /// The replicas that a pool should run: every implementation in it whose model, artifact and
 /// profile are declared and that does not want to be retired. Sorted by implementation.
 std::vector<pool::wanted_implementation> wanted_in(const tables& t, const pool_id& where);
+
+/// The implementations of the other pools, whose coordinators start and stop them.
+std::set<implementation_id> wanted_elsewhere(const tables& t, const pool_id& where);
 
 /// The pools that a host belongs to: the one its identity names, or, when it names none, every pool
 /// of a family that the host has. Every host has `cpu`. Nothing for a revoked host.

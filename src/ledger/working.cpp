@@ -138,6 +138,26 @@ jobs::slots_seen slots_for(
   return seen;
 }
 
+void for_each_blob(const tables& t, const std::function<void(const digest&)>& take) {
+  auto named = [&](const digest& blob) {
+    if (blob != digest{})
+      take(blob);
+  };
+  for (const auto& [id, row] : *t.jobs)
+    named(row.job.input);
+  for (const auto& [key, checkpoint] : *t.checkpoints) {
+    named(checkpoint.output);
+    named(checkpoint.errors);
+  }
+  for (const auto& [id, row] : *t.runs)
+    for (const auto& blob : row.run.blobs)
+      named(blob);
+}
+
+bool names_same_blobs(const tables& a, const tables& b) {
+  return &*a.jobs == &*b.jobs && &*a.checkpoints == &*b.checkpoints && &*a.runs == &*b.runs;
+}
+
 std::string why_no_batch(const tables& t, const model_id& model, wall_ms) {
   if (!find(t.models, model))
     return "there is no model '" + model.value + "'";

@@ -7,6 +7,7 @@
 #include "src/ledger/tables.hpp"
 #include "src/pool/view.hpp"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -40,6 +41,14 @@ jobs::slots_seen slots_for(
   const model_id& model,
   std::uint32_t batch_in_flight
 );
+
+/// Every blob that the ledger names: inputs and outputs of jobs, evidence of runs. Some come more
+/// than once.
+void for_each_blob(const tables& t, const std::function<void(const digest&)>& take);
+
+/// Whether both surely name the same: one version of the tables follows the other and touched no
+/// row that names a blob.
+bool names_same_blobs(const tables& a, const tables& b);
 
 /// The route or the implementation that a batch request of this model would meet: nothing, and a
 /// sentence why, when none may carry batch.

@@ -46,6 +46,7 @@ void coordinator::on(const wanted_changed& e) {
   for (const auto& w : e.implementations) {
     auto& state = next[w.launch.implementation];
     auto known = wanted_.find(w.launch.implementation);
+    changed_ = changed_ || known == wanted_.end() || known->second.wanted != w;
     auto launch = launch_digest(w.launch);
     if (known != wanted_.end() && known->second.launch == launch)
       state = known->second; // The same launch keeps its count of crashes.
@@ -54,8 +55,10 @@ void coordinator::on(const wanted_changed& e) {
     state.desired =
       std::clamp(state.desired, w.replicas_min, std::max(w.replicas_min, w.replicas_max));
   }
+  // Every change of the ledger's tables comes by here, and most leave the pool as it is.
+  changed_ = changed_ || next.size() != wanted_.size();
   wanted_ = std::move(next);
-  changed_ = true;
+  elsewhere_ = e.elsewhere;
 }
 
 bool coordinator::is_current(const host_id& host, std::uint64_t session) const {
@@ -68,6 +71,8 @@ void coordinator::on(const host_reported& e) {
   if (!is_new && e.session < h->second.last.session)
     return;
   auto came_back = !is_new && (e.session != h->second.last.session || !h->second.connected);
+  if (came_back) // What still runs there is reported again.
+    std::erase_if(neighbours_, [&](const auto& one) { return one.second.host == e.host; });
   if (came_back)
     for (auto& [generation, r] : replicas_)
       if (r.host == e.host)
@@ -103,10 +108,20 @@ void coordinator::on(const replica_reported& e) {
   if (!is_current(e.host, e.session))
     return;
   auto known = replicas_.find(e.generation);
+  if (known == replicas_.end() && elsewhere_.contains(e.implementation))
+    return note_neighbour(e);
+  neighbours_.erase(e.generation);
   if (known == replicas_.end())
     return meet(e);
   if (known->second.host == e.host)
     hear(known->second, e);
+}
+
+void coordinator::note_neighbour(const replica_reported& e) {
+  if (e.phase == phase::gone)
+    neighbours_.erase(e.generation);
+  else
+    neighbours_[e.generation] = {e.host, e.devices};
 }
 
 /// A replica that this coordinator did not start: from an earlier epoch, or adopted.

@@ -58,6 +58,7 @@ private:
   void on(const ticked& e);
   bool is_current(const host_id& host, std::uint64_t session) const;
   void meet(const replica_reported& e);
+  void note_neighbour(const replica_reported& e);
   void hear(replica_state& r, const replica_reported& e);
   void bury(replica_state& r);
   void count_crash(const replica_state& r, const std::string& reason);
@@ -111,7 +112,14 @@ private:
   std::uint64_t grants_ = 0;
   std::map<host_id, host_state> hosts_;
   std::map<std::uint64_t, replica_state> replicas_; ///< By generation.
+  /// Replicas of other pools on hosts that are ours too, by generation: their devices are taken.
+  struct neighbour {
+    host_id host;
+    std::vector<std::string> devices;
+  };
+  std::map<std::uint64_t, neighbour> neighbours_;
   std::map<implementation_id, wanted_state> wanted_;
+  std::set<implementation_id> elsewhere_;
   std::map<ingress_id, ingress_state> ingresses_;
   std::set<ingress_id> unheard_; ///< May hold leases from before and have not reported.
   ticket_queue queue_;

@@ -55,7 +55,7 @@ bool coordinator::has_hope(const waiting_ticket& t) const {
   });
   return running || std::any_of(t.acceptable.begin(), t.acceptable.end(), [&](const auto& id) {
            auto w = wanted_.find(id);
-           return w != wanted_.end() && w->second.waits_for == "the pause after a crash";
+           return w != wanted_.end() && w->second.pauses;
          });
 }
 

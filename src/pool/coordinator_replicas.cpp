@@ -115,12 +115,14 @@ void coordinator::start_missing(
   wanted_state& w, std::size_t fresh, std::vector<replica_state*>& outdated
 ) {
   auto said = std::exchange(w.waits_for, {});
+  w.pauses = false;
   while (fresh < w.desired) {
     if (!w.given_up.empty()) {
       w.waits_for = w.given_up;
       break;
     }
     if (now_ < w.retry_at) {
+      w.pauses = !w.wanted.adopted;
       w.waits_for = w.wanted.adopted ? "its server to answer again; its owner starts it"
                                      : "the pause after a crash";
       break;
@@ -208,15 +210,21 @@ std::vector<host_room> coordinator::rooms_for(const wanted_implementation& w) co
     room.devices = static_cast<std::uint32_t>(h.last.devices.size());
     room.verified = std::count(h.last.verified.begin(), h.last.verified.end(), l.manifest) > 0;
     std::uint64_t used = 0;
+    auto take = [&](const std::vector<std::string>& devices) {
+      std::erase_if(room.free_devices, [&](const auto& device) {
+        return std::count(devices.begin(), devices.end(), device) > 0;
+      });
+    };
     for (const auto& [generation, r] : replicas_) {
       if (r.host != id)
         continue;
       used += r.launch.memory_bytes;
       room.replicas += r.implementation == l.implementation && !r.leaving ? 1 : 0;
-      std::erase_if(room.free_devices, [&](const auto& device) {
-        return std::count(r.devices.begin(), r.devices.end(), device) > 0;
-      });
+      take(r.devices);
     }
+    for (const auto& [generation, other] : neighbours_)
+      if (other.host == id)
+        take(other.devices);
     if (h.last.memory_bytes > 0)
       room.memory_free = h.last.memory_bytes > used ? h.last.memory_bytes - used : 0;
     rooms.push_back(std::move(room));

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -58,6 +59,8 @@ struct wanted_implementation {
 /// The full list; what is missing from it is drained.
 struct wanted_changed {
   std::vector<wanted_implementation> implementations;
+  /// What other pools run. A host may belong to several: theirs is not ours to stop.
+  std::set<implementation_id> elsewhere;
 };
 
 struct host_reported {

@@ -77,6 +77,7 @@ struct wanted_state {
   std::string last_failure; ///< Why its last replica ended without being asked to.
   std::string given_up;     ///< Why nothing is started any more.
   std::string waits_for;
+  bool pauses = false; ///< It waits for the end of a crash's pause: a replica comes by itself.
 };
 
 struct ingress_state {

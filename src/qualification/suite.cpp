@@ -152,7 +152,12 @@ void read_checks(mapping_reader& in, std::vector<check_kind>& into) {
     into.assign(std::begin(all_checks), std::end(all_checks));
     return;
   }
-  in.texts("contract", words);
+  if (in.texts("contract", words) && words.empty())
+    in.refuse(
+      "contract",
+      "the list names no check, so that a run would show no shape of request and cover none",
+      "list at least one check, or leave the key out for all of them"
+    );
   for (const auto& word : words) {
     const auto kind = parse_check_kind(catalog::canonical_key(word));
     if (!kind) {

@@ -35,6 +35,7 @@ constexpr std::array<std::string_view, 10> flag_texts{
   "rates_unknown",
   "rates_stale",
 };
+static_assert(flag_texts.size() == static_cast<std::size_t>(trace_flag::rates_stale) + 1);
 
 template <class Enum>
 std::string list_of(bits set, Enum first, Enum last) {

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+
 namespace assay::store {
 
 namespace {
@@ -36,6 +38,11 @@ private:
 };
 
 } // namespace
+
+clock::duration commit_pause(clock::duration last_commit) {
+  constexpr clock::duration least = limits::state_commit_every, most = 10 * least;
+  return std::clamp(64 * last_commit, least, most);
+}
 
 applier::applier(
   engine_shared& shared, state_store& state, const log_store& log, state_machine& machine
@@ -155,7 +162,7 @@ void applier::apply_entry(committed& what) {
     return abandon(what);
   }
   if (entries_++ == 0)
-    due_ = clock::now() + limits::state_commit_every;
+    due_ = clock::now() + pause_;
   index_ = what.index;
   term_ = term;
   keep(std::move(done.rows));
@@ -210,7 +217,9 @@ void applier::serve_readers() {
 void applier::commit() {
   if (shared_.is_dead())
     return;
+  const auto begun = clock::now();
   auto failed = state_.write(rows_, index_, term_);
+  pause_ = commit_pause(clock::now() - begun);
   if (failed && !failed->is_disk_full)
     return shared_.die(failed->text);
   if (failed) {

@@ -28,6 +28,10 @@ struct committed {
 /// in force.
 using page_stored = std::function<void(bool is_stored)>;
 
+/// How long rows may wait after a commit that took so long: one part in 64 of the time goes into
+/// commits, because nobody is answered meanwhile, between 10 and 100 ms.
+std::chrono::steady_clock::duration commit_pause(std::chrono::steady_clock::duration last_commit);
+
 class applier {
 public:
   applier(engine_shared& shared, state_store& state, const log_store& log, state_machine& machine);
@@ -89,6 +93,7 @@ private:
   std::size_t rows_bytes_ = 0;
   std::size_t entries_ = 0; ///< Of the open state transaction; 0: none is open.
   time_point due_;
+  time_point::duration pause_ = commit_pause({});
   std::vector<ledger_engine::viewed> readers_;
 
   std::thread thread_;

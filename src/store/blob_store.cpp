@@ -39,6 +39,14 @@ problem damaged(const std::filesystem::path& path, const digest& seen) {
     "restore it from another coordinator or from a backup"};
 }
 
+problem incomplete(const std::filesystem::path& path) {
+  return {
+    problem_kind::unavailable,
+    "the blob is incomplete: an earlier write of it failed",
+    path.string(),
+    "write it again from the beginning"};
+}
+
 /// Whoever put it there may have died between the renaming and the folder's sync: until that is
 /// done a power cut can take it away again.
 result<digest, problem> is_there_for_good(const std::filesystem::path& place, const digest& name) {
@@ -159,30 +167,48 @@ std::uint64_t blob_store::writer::size() const {
 
 result<digest, problem> blob_store::writer::finish() {
   if (file_->is_broken)
-    return unexpected{problem{
-      problem_kind::unavailable,
-      "the blob is incomplete: an earlier write of it failed",
-      file_->path.string(),
-      "write it again from the beginning"}};
+    return unexpected{incomplete(file_->path)};
   auto name = file_->content.finish();
   auto place = place_of(file_->store->folder, name);
   if (std::error_code unknown; std::filesystem::exists(place, unknown)) {
     file_.reset(); // The same content is there already.
     return is_there_for_good(place, name);
   }
+  if (auto done = put_in_place(place); !done)
+    return unexpected{done.error()};
+  return name;
+}
+
+result<void, problem> blob_store::writer::finish(const digest& expected) {
+  if (file_->is_broken)
+    return unexpected{incomplete(file_->path)};
+  if (auto seen = file_->content.finish(); seen != expected)
+    return unexpected{problem{
+      problem_kind::invalid,
+      "what came has the digest " + to_text(seen) + " and should have " + to_text(expected),
+      file_->path.string(),
+      "get it from another coordinator"}};
+  auto place = place_of(file_->store->folder, expected);
+  std::error_code is_new;
+  auto before = std::filesystem::file_size(place, is_new);
+  auto done = put_in_place(place);
+  if (done && !is_new)
+    file_->store->used_bytes -= before;
+  return done;
+}
+
+result<void, problem> blob_store::writer::put_in_place(const std::filesystem::path& place) {
   auto synced = sync_file(file_->fd.get(), file_->path);
   if (synced)
     synced = make_folder(place.parent_path());
   if (synced)
     synced = sync_folder(file_->store->folder);
   if (!synced)
-    return unexpected{synced.error()};
+    return synced;
   if (::rename(file_->path.c_str(), place.c_str()) != 0)
     return unexpected{file_problem(errno, "put the blob in place", place)};
   file_->path.clear();
-  if (auto done = sync_folder(place.parent_path()); !done)
-    return unexpected{done.error()};
-  return name;
+  return sync_folder(place.parent_path());
 }
 
 result<digest, problem> blob_store::put(std::string_view bytes) {
@@ -241,6 +267,28 @@ result<std::string, problem> blob_store::get(const digest& name, std::uint64_t b
       "the blob has more than " + std::to_string(bytes_max) + " bytes",
       path(name).string(),
       "read it in pieces"}};
+  return out;
+}
+
+result<blob_store::part, problem>
+blob_store::read_part(const digest& name, std::uint64_t offset, std::size_t bytes_max) const {
+  auto bytes = size(name);
+  if (!bytes)
+    return unexpected{bytes.error()};
+  auto fd = open_file(path(name), O_RDONLY);
+  if (!fd)
+    return unexpected{fd.error()};
+  part out{{}, *bytes};
+  out.bytes.resize(std::min<std::uint64_t>(bytes_max, *bytes - std::min(*bytes, offset)));
+  for (std::size_t done = 0; done < out.bytes.size();) {
+    auto at = static_cast<off_t>(offset + done);
+    auto got = ::pread(fd->get(), out.bytes.data() + done, out.bytes.size() - done, at);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return unexpected{file_problem(got < 0 ? errno : EIO, "read the blob", path(name))};
+    done += static_cast<std::size_t>(got);
+  }
   return out;
 }
 

@@ -39,12 +39,16 @@ public:
     result<void, problem> write(std::string_view piece);
     /// The blob is durable under the returned digest when this returns.
     result<digest, problem> finish();
+    /// The same for content that must be `expected`: `invalid` and nothing kept when it is not. It
+    /// takes the place of what is there, which may be damaged.
+    result<void, problem> finish(const digest& expected);
     std::uint64_t size() const;
 
   private:
     friend class blob_store;
     struct file;
     explicit writer(std::unique_ptr<file> open);
+    result<void, problem> put_in_place(const std::filesystem::path& place);
     std::unique_ptr<file> file_;
   };
 
@@ -61,6 +65,15 @@ public:
   /// was given counts only when this returns success. `take` returns false to stop.
   result<void, problem>
   read(const digest& name, const std::function<bool(std::string_view)>& take) const;
+
+  /// The bytes from `offset` on, at most so many, and the whole size. Not checked: whoever has all
+  /// of them can.
+  struct part {
+    std::string bytes;
+    std::uint64_t size = 0;
+  };
+  result<part, problem>
+  read_part(const digest& name, std::uint64_t offset, std::size_t bytes_max) const;
 
   bool has(const digest& name) const;
   result<std::uint64_t, problem> size(const digest& name) const;

@@ -65,6 +65,8 @@ public:
     bool is_settled = false;
     bool is_fetching = false;
     std::string clock_text;
+    std::chrono::milliseconds sync{0};
+    std::chrono::steady_clock::time_point sync_at;
     std::string_view promotion_problem;                      ///< A literal of the participant's.
     std::shared_ptr<const consensus::configuration> members; ///< Copied each round, seldom new.
   };

@@ -49,7 +49,7 @@ problem open_problem(int code, const std::filesystem::path& folder) {
       problem_kind::refused,
       what + "; the file is damaged or is not ours",
       file_of(folder).string(),
-      "restore the data directory from a backup; nothing was changed"};
+      damage_advice};
   return {
     problem_kind::unavailable,
     what,
@@ -63,7 +63,7 @@ problem short_file(const std::filesystem::path& folder, std::uint64_t has, std::
     "the file is cut short: it has " + std::to_string(has) + " bytes and needs "
       + std::to_string(needs),
     file_of(folder).string(),
-    "restore the data directory from a backup; nothing was changed"};
+    damage_advice};
 }
 
 } // namespace
@@ -72,6 +72,15 @@ bool is_full_disk(int code, std::uint64_t free_bytes, std::uint64_t wanted_bytes
   if (code == MDB_MAP_FULL || code == EDQUOT)
     return true;
   return code == ENOSPC && free_bytes < wanted_bytes;
+}
+
+write_failure failure_of(int code, const std::filesystem::path& place, std::uint64_t bytes) {
+  auto free = free_bytes_at(place);
+  bool is_full = is_full_disk(code, free, 2 * bytes + overhead_bytes + reserve_ahead_bytes);
+  auto text = "writing to " + place.string() + " failed: " + mdb_strerror(code);
+  if (code == ENOSPC && !is_full)
+    text += ", although " + std::to_string(free) + " bytes are free: the sync itself failed";
+  return {is_full, std::move(text)};
 }
 
 MDB_val to_lmdb(std::string_view bytes) {
@@ -164,17 +173,8 @@ environment::write(std::uint64_t bytes, const std::function<int(MDB_txn*)>& fill
     return failed;
   int code = commit(fill);
   if (code != 0)
-    return failure(code, bytes);
+    return failure_of(code, folder_, bytes);
   return {};
-}
-
-write_failure environment::failure(int code, std::uint64_t bytes) const {
-  auto free = free_bytes_at(folder_);
-  bool is_full = is_full_disk(code, free, 2 * bytes + overhead_bytes + reserve_ahead_bytes);
-  auto text = "writing to " + folder_.string() + " failed: " + mdb_strerror(code);
-  if (code == ENOSPC && !is_full)
-    text += ", although " + std::to_string(free) + " bytes are free: the sync itself failed";
-  return {is_full, std::move(text)};
 }
 
 std::optional<write_failure> environment::reserve(std::uint64_t bytes) {
@@ -242,14 +242,14 @@ std::uint64_t environment::used_bytes() const {
   return (info.me_last_pgno + 1) * stat.ms_psize;
 }
 
-std::uint32_t environment::map_percent() const {
+std::uint32_t environment::map_percent(std::uint64_t pending) const {
   MDB_envinfo info;
   mdb_env_info(env_, &info);
   auto percent = [&](std::uint64_t bytes) {
     return static_cast<std::uint32_t>(bytes * 100 / info.me_mapsize);
   };
-  if (percent(used_bytes()) <= limits::map_use_percent)
-    return percent(used_bytes());
+  if (auto used = percent(used_bytes() + pending); used <= limits::map_use_percent)
+    return used;
   // Pages once used and free again count as room; adding them up costs, so only when it matters.
   std::uint64_t free_pages = 0;
   MDB_stat stat{};
@@ -269,7 +269,7 @@ std::uint32_t environment::map_percent() const {
     mdb_cursor_close(cursor);
     return 0;
   });
-  auto used = used_bytes();
+  auto used = used_bytes() + pending;
   return percent(seen ? used - std::min(used, free_pages * stat.ms_psize) : used);
 }
 

@@ -22,6 +22,14 @@
 
 namespace assay::store {
 
+/// What to do about a damaged directory. A voter that came back as it was before would take back
+/// what it acknowledged.
+inline constexpr auto damage_advice =
+  "nothing was changed; in a cluster, remove this member on another one and join anew with an "
+  "empty "
+  "directory, because an older copy would take back what this member acknowledged; a standalone "
+  "goes on from a copy of its whole directory";
+
 /// Why nothing was written. A full disk passes; everything else ends the process.
 struct write_failure {
   bool is_disk_full = false;
@@ -31,6 +39,9 @@ struct write_failure {
 /// What a commit's error code means, given the file system's free room. ENOSPC although there is
 /// room was reported by the sync itself, which counts as EIO: what was written is lost.
 bool is_full_disk(int code, std::uint64_t free_bytes, std::uint64_t wanted_bytes);
+
+/// The failure that this error code of a write of `bytes` to `place` is.
+write_failure failure_of(int code, const std::filesystem::path& place, std::uint64_t bytes);
 
 /// Bytes and LMDB's view of them.
 MDB_val to_lmdb(std::string_view bytes);
@@ -82,7 +93,8 @@ public:
   };
   result<std::unique_ptr<moment>, problem> hold() const;
 
-  std::uint32_t map_percent() const;
+  /// With `pending` bytes that are still to be written.
+  std::uint32_t map_percent(std::uint64_t pending = 0) const;
   std::uint64_t oldest_reader_lag() const;
 
   /// Tests: an errno that stands in for what the commit reports.
@@ -93,7 +105,6 @@ private:
   result<void, problem> open_databases(const std::vector<database>& databases);
   result<void, problem> check_length() const;
   int commit(const std::function<int(MDB_txn*)>& fill);
-  write_failure failure(int code, std::uint64_t bytes) const;
   problem read_problem(int code) const;
   std::uint64_t used_bytes() const;
 

@@ -34,7 +34,7 @@ problem mismatch_problem(const data_directory& directory, const std::string& wha
     problem_kind::refused,
     "raft/ and ledger/ do not belong together: " + what,
     directory.root().string(),
-    "restore both from one backup; nothing was changed"};
+    damage_advice};
 }
 
 problem write_problem(const data_directory& directory, const write_failure& why) {
@@ -167,7 +167,7 @@ struct ledger_engine::parts {
       desk.emplace(*state, *shared.options().peers);
     if (!shared.options().fault)
       return;
-    log->disk().inject([this] { return shared.options().fault(commit_point::log); });
+    log->inject([this] { return shared.options().fault(commit_point::log); });
     state->disk().inject([this] { return shared.options().fault(commit_point::state); });
   }
 
@@ -210,6 +210,14 @@ ledger_engine::bootstrap(const data_directory& directory, const engine_options& 
 result<void, problem>
 ledger_engine::prepare_to_join(const data_directory& directory, const engine_options& options) {
   return found(directory, options, {}, {1, {}});
+}
+
+bool ledger_engine::is_prepared_to_join(const data_directory& directory) {
+  engine_options smallest;
+  smallest.map_bytes = 1 << 20; // LMDB takes what the file needs.
+  auto all = load(directory, smallest);
+  return all && !all->log.disk_id.empty() && all->log.entries.empty() && !all->log.snapshot
+         && all->state.index == 0;
 }
 
 result<std::string, problem> ledger_engine::disk_of(const data_directory& directory) {
@@ -358,7 +366,8 @@ engine_status ledger_engine::status() const {
   out.is_clock_trusted = log.clock_text.empty();
   out.clock_text = log.clock_text;
   out.clock_fault = shared.clock_fault();
-  out.log_map_percent = parts_->log->disk().map_percent();
+  out.sync = fresh(log.sync, log.sync_at, std::chrono::steady_clock::now());
+  out.log_map_percent = parts_->log->map_percent();
   out.state_map_percent = shared.state_map_percent();
   out.oldest_reader_lag = parts_->state->disk().oldest_reader_lag();
   return out;

@@ -64,7 +64,7 @@ struct engine_options {
   std::uint64_t server_id = 1;
   std::string address = "local"; ///< Where peers reach it, as members' lists show it.
   peer_sender* peers = nullptr;  ///< Outlives the engine; a group of one has none.
-  std::chrono::milliseconds election_timeout{1'000}; ///< A leader unheard of for so long is gone.
+  std::chrono::milliseconds election_timeout{800}; ///< A leader unheard of for so long is gone.
   std::chrono::milliseconds heartbeat{100};
   std::uint64_t map_bytes = 0;           ///< Address space per environment; 0: `limits::map_bytes`.
   std::uint32_t trailing = 0;            ///< Applied log entries kept; 0: `limits::log_trailing`.
@@ -97,6 +97,8 @@ struct engine_status {
   bool is_clock_trusted = true;
   std::string clock_text;  ///< What jumped and what to do; empty while trusted.
   std::string clock_fault; ///< As `tell_clock_fault` said.
+  /// How long a synced write of the log takes of late; 0 while little is written.
+  std::chrono::milliseconds sync{0};
   std::uint32_t log_map_percent = 0;
   std::uint32_t state_map_percent = 0;
   std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read began.
@@ -115,6 +117,9 @@ public:
   /// name it. Refused if there is any state.
   static result<void, problem>
   prepare_to_join(const data_directory& directory, const engine_options& options);
+
+  /// Whether the directory is as `prepare_to_join` left it: it has an identity and nothing else.
+  static bool is_prepared_to_join(const data_directory& directory);
   static bool is_bootstrapped(const data_directory& directory);
   /// What tells this directory from every other one, made with its first state.
   static result<std::string, problem> disk_of(const data_directory& directory);

@@ -3,6 +3,7 @@
 #include "src/base/check.hpp"
 #include "src/base/overloaded.hpp"
 #include "src/ledger/schema.hpp"
+#include "src/store/environment.hpp"
 #include "src/store/ledger_audit.hpp"
 #include "src/wire/record_codec.hpp"
 #include "src/wire/row_codec.hpp"
@@ -217,7 +218,7 @@ result<void, problem> ledger_machine::load(std::string_view key, std::string_vie
       "a row of table " + std::string{name(static_cast<ledger::table>(key.front()))}
         + " cannot be read: " + row.error().text,
       "ledger/",
-      "restore the data directory from a backup; nothing was changed"}};
+      damage_advice}};
   tables_.load(*row);
   auto old = std::holds_alternative<ledger::head_row>(*row) ? take_over_head() : std::string{};
   if (!old.empty())

@@ -1,7 +1,7 @@
 #include "src/store/log_store.hpp"
 
-#include "src/base/check.hpp"
 #include "src/consensus/configuration.hpp"
+#include "src/store/log_values.hpp"
 
 #include <cstring>
 
@@ -16,70 +16,8 @@ using consensus::entry_kind;
 constexpr std::size_t entries_db = 0, meta_db = 1;
 
 constexpr std::string_view hard_key = "hard", snapshot_key = "snapshot", identity_key = "disk",
-                           run_key = "run";
-
-// An entry's value: term, kind, bytes.
-constexpr std::size_t entry_head = 9;
-
-void put_number(std::string& out, std::uint64_t number) {
-  out.append(reinterpret_cast<const char*>(&number), sizeof number);
-}
-
-std::uint64_t take_number(std::string_view& from) {
-  std::uint64_t number = 0;
-  if (from.size() >= sizeof number) {
-    std::memcpy(&number, from.data(), sizeof number);
-    from.remove_prefix(sizeof number);
-  }
-  return number;
-}
-
-std::string to_value(const entry& e) {
-  std::string out;
-  out.reserve(entry_head + e.bytes.size());
-  put_number(out, e.term);
-  out.push_back(static_cast<char>(e.kind));
-  out += e.bytes;
-  return out;
-}
-
-entry to_entry(std::string_view value, bool is_whole) {
-  entry out;
-  out.term = take_number(value);
-  out.kind = static_cast<entry_kind>(value.empty() ? 0 : value.front());
-  if (!value.empty())
-    value.remove_prefix(1);
-  if (is_whole || out.kind == entry_kind::change)
-    out.bytes = value;
-  return out;
-}
-
-std::string to_value(const consensus::hard_state& hard) {
-  std::string out;
-  put_number(out, hard.term);
-  put_number(out, hard.vote);
-  return out;
-}
-
-std::string to_value(const consensus::snapshot_mark& mark) {
-  std::string out;
-  put_number(out, mark.index);
-  put_number(out, mark.term);
-  put_number(out, mark.configuration_index);
-  return out + consensus::encode(mark.configuration);
-}
-
-std::optional<consensus::snapshot_mark> to_mark(std::string_view value) {
-  consensus::snapshot_mark out;
-  out.index = take_number(value);
-  out.term = take_number(value);
-  out.configuration_index = take_number(value);
-  auto members = consensus::decode_configuration(value);
-  if (!members)
-    return {};
-  out.configuration = *members;
-  return out;
-}
+                           run_key = "run",
+                           journal_key = "journal"; ///< The newest frame that is in here too.
 
 /// Points at the number, which must live as long as the key.
 MDB_val key_of(std::uint64_t& index) {
@@ -153,14 +91,78 @@ int load_entries(MDB_txn* txn, MDB_dbi db, log_store::contents& into, bool& has_
   return code == MDB_NOTFOUND ? 0 : code;
 }
 
+problem torn_frame() {
+  return {
+    problem_kind::refused,
+    "the journal holds entries that do not follow each other",
+    "raft/journal",
+    damage_advice};
+}
+
 } // namespace
+
+// -- opening ------------------------------------------------------------------------------------
 
 result<std::unique_ptr<log_store>, problem>
 log_store::open(const std::filesystem::path& folder, std::uint64_t map_bytes) {
   auto env = environment::open(folder, map_bytes, {{"entries", MDB_INTEGERKEY}, {"meta", 0}});
   if (!env)
     return unexpected{env.error()};
-  return std::unique_ptr<log_store>{new log_store{*std::move(env)}};
+  std::unique_ptr<log_store> out{new log_store{folder, *std::move(env)}};
+  if (auto fine = out->open_journal(); !fine)
+    return unexpected{fine.error()};
+  return out;
+}
+
+result<void, problem> log_store::open_journal() {
+  std::string mark;
+  auto read = environment_->read([&](MDB_txn* txn) {
+    mark = get(txn, environment_->dbi(meta_db), journal_key);
+    return 0;
+  });
+  if (!read)
+    return unexpected{read.error()};
+  if (mark.empty())
+    return {}; // It is made with the first write.
+  std::string_view rest = mark;
+  auto frames = journal_.open(take_number(rest));
+  if (!frames)
+    return unexpected{frames.error()};
+  for (const auto& one : *frames)
+    if (!unsettled_.take_up(one))
+      return unexpected{torn_frame()};
+  return {};
+}
+
+std::optional<write_failure> log_store::make_journal() {
+  if (auto failed = journal_.make(0))
+    return failed;
+  auto failed = environment_->write(4'096, [&](MDB_txn* txn) {
+    return put(txn, environment_->dbi(meta_db), journal_key, to_value(std::uint64_t{0}));
+  });
+  if (failed) // Without its mark nobody would read it at the next start.
+    journal_.give_up();
+  return failed;
+}
+
+/// Everything goes into the environment, and the journal begins again.
+std::optional<write_failure> log_store::settle() {
+  if (unsettled_.is_empty())
+    return {};
+  auto failed = environment_->write(unsettled_.bytes(), [&](MDB_txn* txn) {
+    int code = put(txn, environment_->dbi(meta_db), journal_key, to_value(journal_.last()));
+    if (code == 0)
+      code = put_hard(txn, unsettled_.hard());
+    if (code == 0 && unsettled_.entries())
+      code = append_all(txn, environment_->dbi(entries_db), *unsettled_.entries());
+    return code;
+  });
+  if (failed)
+    return failed;
+  journal_.restart();
+  std::lock_guard hold{mutex_};
+  unsettled_ = {};
+  return {};
 }
 
 result<log_store::contents, problem> log_store::load() const {
@@ -184,26 +186,45 @@ result<log_store::contents, problem> log_store::load() const {
   });
   if (!done)
     return unexpected{done.error()};
+  std::lock_guard hold{mutex_};
+  out.hard = unsettled_.hard().value_or(out.hard);
+  is_damaged |= !unsettled_.lay_over(out.first_index, out.entries);
   if (is_damaged)
     return unexpected{problem{
       problem_kind::refused,
       "the log has a gap or a damaged compaction mark",
       "raft/",
-      "restore the data directory from a backup; nothing was changed"}};
+      damage_advice}};
   return out;
 }
+
+// -- writing ------------------------------------------------------------------------------------
 
 std::optional<write_failure> log_store::write(
   const std::optional<consensus::hard_state>& hard, const std::vector<consensus::append>& appends
 ) {
-  std::uint64_t bytes = 64;
-  for (const auto& a : appends)
-    for (const auto& e : a.entries)
-      bytes += e.bytes.size() + 64;
-  return environment_->write(bytes, [&](MDB_txn* txn) {
-    int code = 0;
-    if (hard)
-      code = put(txn, environment_->dbi(meta_db), hard_key, to_value(*hard));
+  if (!hard && appends.empty())
+    return {};
+  const auto frame = to_frame(hard, appends);
+  if (auto failed = make_room(frame.size()))
+    return failed;
+  if (auto failed = reserve(bytes_of(appends)))
+    return failed;
+  if (!journal_.fits(frame.size()))
+    return write_large(hard, appends);
+  if (auto failed = journal_.append(frame))
+    return failed;
+  std::lock_guard hold{mutex_};
+  unsettled_.add(hard, appends);
+  return {};
+}
+
+/// What no journal holds goes into the environment at once; nothing is unsettled then.
+std::optional<write_failure> log_store::write_large(
+  const std::optional<consensus::hard_state>& hard, const std::vector<consensus::append>& appends
+) {
+  return change(bytes_of(appends), [&](MDB_txn* txn) {
+    int code = put_hard(txn, hard);
     for (const auto& a : appends)
       if (code == 0)
         code = append_all(txn, environment_->dbi(entries_db), a);
@@ -211,9 +232,45 @@ std::optional<write_failure> log_store::write(
   });
 }
 
+int log_store::put_hard(MDB_txn* txn, const std::optional<consensus::hard_state>& hard) const {
+  return hard ? put(txn, environment_->dbi(meta_db), hard_key, to_value(*hard)) : 0;
+}
+
+std::optional<write_failure>
+log_store::change(std::uint64_t bytes, const std::function<int(MDB_txn*)>& fill) {
+  if (auto failed = settle())
+    return failed;
+  return environment_->write(bytes, fill);
+}
+
+std::optional<write_failure> log_store::reserve(std::uint64_t bytes) {
+  return environment_->reserve(unsettled_.bytes() + bytes);
+}
+
+std::uint32_t log_store::map_percent() const {
+  std::unique_lock hold{mutex_};
+  const auto pending = unsettled_.bytes();
+  hold.unlock();
+  return environment_->map_percent(pending);
+}
+
+void log_store::inject(const std::function<int()>& fault) {
+  environment_->inject(fault);
+  journal_.inject(fault);
+}
+
+std::optional<write_failure> log_store::make_room(std::size_t frame_bytes) {
+  if (!journal_.is_open())
+    if (auto failed = make_journal())
+      return failed;
+  if (journal_.fits(frame_bytes))
+    return {};
+  return settle();
+}
+
 std::optional<write_failure>
 log_store::compact(const consensus::snapshot_mark& mark, std::uint64_t first_kept) {
-  return environment_->write(4096, [&](MDB_txn* txn) {
+  return change(4'096, [&](MDB_txn* txn) {
     int code = put(txn, environment_->dbi(meta_db), snapshot_key, to_value(mark));
     if (code == 0)
       code = erase(txn, environment_->dbi(entries_db), 0, first_kept);
@@ -228,7 +285,7 @@ std::optional<write_failure> log_store::replace(const consensus::snapshot_mark& 
 std::optional<write_failure> log_store::found(
   std::string_view disk_id, const consensus::hard_state& hard, const consensus::append& first
 ) {
-  return environment_->write(4096, [&](MDB_txn* txn) {
+  return change(4'096, [&](MDB_txn* txn) {
     int code = put(txn, environment_->dbi(meta_db), identity_key, disk_id);
     if (code == 0)
       code = put(txn, environment_->dbi(meta_db), hard_key, to_value(hard));
@@ -239,14 +296,19 @@ std::optional<write_failure> log_store::found(
 }
 
 std::optional<write_failure> log_store::write_run(std::uint64_t run) {
-  return environment_->write(4096, [&](MDB_txn* txn) {
-    std::string value;
-    put_number(value, run);
-    return put(txn, environment_->dbi(meta_db), run_key, value);
+  return change(4'096, [&](MDB_txn* txn) {
+    return put(txn, environment_->dbi(meta_db), run_key, to_value(run));
   });
 }
 
 result<entry, problem> log_store::entry_at(std::uint64_t index) const {
+  {
+    std::lock_guard hold{mutex_};
+    if (const auto* found = unsettled_.at(index))
+      return *found;
+    if (unsettled_.is_behind(index))
+      return unexpected{environment_->read([](MDB_txn*) { return MDB_NOTFOUND; }).error()};
+  }
   entry out;
   auto done = environment_->read([&](MDB_txn* txn) {
     auto k = key_of(index);

@@ -1,10 +1,16 @@
 #pragma once
-// The environment `raft/`: term and vote, log entries by index, the mark of the last compaction.
+// `raft/`: term and vote, log entries by index, the mark of the last compaction.
 //
-// One synced transaction per batch. The writer is one thread; `entry_at` may be asked by any.
+// What is written goes into the journal with one sync, and from there into the environment in
+// larger steps; until then it stays in memory too. The writer is one thread; `entry_at` may be
+// asked by any.
 
 #include "src/consensus/participant.hpp"
 #include "src/store/environment.hpp"
+#include "src/store/journal.hpp"
+#include "src/store/log_tail.hpp"
+
+#include <mutex>
 
 namespace assay::store {
 
@@ -23,8 +29,7 @@ public:
   };
   result<contents, problem> load() const;
 
-  /// Term, vote and entries in one transaction; what the log holds from the first new index on
-  /// goes.
+  /// Term, vote and entries, all or nothing; what the log holds from the first new index on goes.
   std::optional<write_failure> write(
     const std::optional<consensus::hard_state>& hard, const std::vector<consensus::append>& appends
   );
@@ -47,13 +52,33 @@ public:
   /// The same for who can do without.
   std::optional<consensus::entry> at(std::uint64_t index) const override;
 
-  environment& disk() { return *environment_; }
-  const environment& disk() const { return *environment_; }
+  /// Makes sure that the disk has room for entries of this size and for what the journal holds.
+  std::optional<write_failure> reserve(std::uint64_t bytes);
+  std::uint32_t map_percent() const;
+
+  /// Tests: an errno that stands in for what the disk reports.
+  void inject(const std::function<int()>& fault);
 
 private:
-  explicit log_store(std::unique_ptr<environment> open) : environment_{std::move(open)} {}
+  log_store(const std::filesystem::path& folder, std::unique_ptr<environment> open)
+    : environment_{std::move(open)}, journal_{folder} {}
+
+  result<void, problem> open_journal();
+
+  std::optional<write_failure> make_journal();
+  std::optional<write_failure> make_room(std::size_t frame_bytes);
+  std::optional<write_failure> settle();
+  std::optional<write_failure>
+  change(std::uint64_t bytes, const std::function<int(MDB_txn*)>& fill);
+  std::optional<write_failure> write_large(
+    const std::optional<consensus::hard_state>& hard, const std::vector<consensus::append>& appends
+  );
+  int put_hard(MDB_txn* txn, const std::optional<consensus::hard_state>& hard) const;
 
   std::unique_ptr<environment> environment_;
+  journal journal_;
+  mutable std::mutex mutex_; ///< Over `unsettled_`, which only the writer changes.
+  log_tail unsettled_;       ///< What the journal holds and the environment does not.
 };
 
 } // namespace assay::store

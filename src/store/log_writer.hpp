@@ -10,6 +10,7 @@
 #include "src/store/applier.hpp"
 #include "src/store/clock_watch.hpp"
 #include "src/store/log_inbox.hpp"
+#include "src/store/sync_watch.hpp"
 
 #include <map>
 
@@ -100,6 +101,7 @@ private:
   // Only the thread itself touches what follows.
   std::unique_ptr<consensus::participant> member_;
   clock_watch clock_;
+  sync_watch syncs_;
   wall_ms last_stamp_;
   std::map<std::uint64_t, in_flight> in_flight_;    ///< By ticket.
   std::vector<ledger_engine::viewed> next_readers_; ///< For the barrier after the one under way.

@@ -56,9 +56,7 @@ void log_writer::retry_room() {
     return pump();
   }
   if (shared_.is_full(commit_point::log))
-    shared_.set_full(
-      commit_point::log, log_.disk().reserve(limits::state_reserve_bytes).has_value()
-    );
+    shared_.set_full(commit_point::log, log_.reserve(limits::state_reserve_bytes).has_value());
 }
 
 // -- asking the participant ---------------------------------------------------------------------
@@ -127,12 +125,12 @@ std::optional<problem> log_writer::refusal_for_all(std::uint64_t bytes) {
     return why(consensus::refusal::not_leader);
   if (shared_.is_full(commit_point::state))
     return disk_full_problem("the newest state cannot be written");
-  auto used = log_.disk().map_percent();
+  auto used = log_.map_percent();
   if (used > limits::map_use_percent)
     return map_full_problem(used);
   if (auto used_state = shared_.state_map_percent(); used_state > limits::map_use_percent)
     return map_full_problem(used_state);
-  auto failed = log_.disk().reserve(bytes);
+  auto failed = log_.reserve(bytes);
   shared_.set_full(commit_point::log, failed.has_value());
   if (failed)
     return disk_full_problem(failed->text);
@@ -203,7 +201,10 @@ bool log_writer::carry_out(consensus::outputs what) {
 }
 
 bool log_writer::write(const consensus::log_write& what) {
+  const auto begun = std::chrono::steady_clock::now();
   auto failed = store(what);
+  const auto ended = std::chrono::steady_clock::now();
+  syncs_.note(ended, ended - begun);
   if (failed && !failed->is_disk_full) {
     member_->broke(failed->text); // Its fate is unknown, and the next sync would lie.
     return true;
@@ -317,6 +318,8 @@ void log_writer::report() {
   standing_.is_fetching = fetch_.has_value();
   standing_.is_settled = member_->is_membership_settled();
   standing_.clock_text = clock_.text();
+  standing_.sync = syncs_.middle();
+  standing_.sync_at = syncs_.looked_at();
   standing_.promotion_problem = member_->promotion_problem();
   if (!standing_.members || *standing_.members != member_->members())
     standing_.members = std::make_shared<const consensus::configuration>(member_->members());

@@ -97,7 +97,7 @@ restore(const data_directory& directory, const engine_options& options, const ro
       "restore into an empty directory"}};
   auto& [log, state] = *open;
   if (options.fault) {
-    log->disk().inject([&options] { return options.fault(commit_point::log); });
+    log->inject([&options] { return options.fault(commit_point::log); });
     state->disk().inject([&options] { return options.fault(commit_point::state); });
   }
   if (auto failed = state->clear_incoming())

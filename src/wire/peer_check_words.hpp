@@ -48,5 +48,14 @@ verdict refuse_one(const ticket_refuse& m);
 verdict refuse_one(const admin_ask& m);
 verdict refuse_one(const admin_answer& m);
 verdict refuse_one(const clock_told& m);
+verdict refuse_one(const service_told& m);
+verdict refuse_one(const service_kept& m);
+verdict refuse_one(const sync_told& m);
+
+// And each about blobs.
+verdict refuse_one(const blob_offer& m);
+verdict refuse_one(const blob_want& m);
+verdict refuse_one(const blob_page& m);
+verdict refuse_one(const blob_kept& m);
 
 } // namespace assay::peers

@@ -181,4 +181,18 @@ verdict refuse_one(const clock_told& m) {
   );
 }
 
+verdict refuse_one(const service_told& m) {
+  if (m.proposal.empty())
+    return wrong("service_told", "is empty", "It holds a record");
+  return refuse_more("service_told", m.proposal.size(), limits::proposal_bytes);
+}
+
+verdict refuse_one(const service_kept& m) {
+  return refuse_more("service_kept.why", m.why.size(), limits::text_bytes);
+}
+
+verdict refuse_one(const sync_told& m) {
+  return refuse_span("sync", m.sync, left_max);
+}
+
 } // namespace assay::peers

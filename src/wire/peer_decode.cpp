@@ -191,7 +191,8 @@ peers::message read(reader& in, s::PeerMessage::Reader m) {
   case s::PeerMessage::STATE_PAGE:
     return read(in, m.getStatePage());
   default:
-    return read_service(in, m);
+    auto blob = read_blobs(in, m);
+    return blob ? *std::move(blob) : read_service(in, m);
   }
 }
 

@@ -227,6 +227,12 @@ peers::admin_answer read(reader& in, s::AdminAnswer::Reader m) {
   };
 }
 
+peers::service_kept read(reader& in, s::ServiceKept::Reader m) {
+  peers::service_kept out{.record = {}, .why = in.text(m.getWhy())};
+  in.copy("service_kept.record", m.getRecord(), out.record.bytes);
+  return out;
+}
+
 } // namespace
 
 peers::message read_service(reader& in, s::PeerMessage::Reader m) {
@@ -255,6 +261,12 @@ peers::message read_service(reader& in, s::PeerMessage::Reader m) {
     return read(in, m.getAdminAnswer());
   case s::PeerMessage::CLOCK:
     return peers::clock_told{{m.getClock()}};
+  case s::PeerMessage::SERVICE_TOLD:
+    return peers::service_told{in.bytes(m.getServiceTold())};
+  case s::PeerMessage::SERVICE_KEPT:
+    return read(in, m.getServiceKept());
+  case s::PeerMessage::SYNC_MS:
+    return peers::sync_told{milliseconds{m.getSyncMs()}};
   default:
     in.note(newer("peer message"));
     return peers::beat{};

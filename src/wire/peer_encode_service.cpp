@@ -198,4 +198,18 @@ void put(message_builder to, const peers::clock_told& m) {
   to.setClock(m.at.value);
 }
 
+void put(message_builder to, const peers::service_told& m) {
+  to.setServiceTold(as_data(std::string_view{m.proposal}));
+}
+
+void put(message_builder to, const peers::sync_told& m) {
+  to.setSyncMs(static_cast<std::uint32_t>(m.sync.count()));
+}
+
+void put(message_builder to, const peers::service_kept& m) {
+  auto b = to.initServiceKept();
+  b.setRecord({m.record.bytes.data(), m.record.bytes.size()});
+  b.setWhy(text(m.why));
+}
+
 } // namespace assay::wire

@@ -16,9 +16,13 @@ bool is_any_of(const message& what) {
 lane lane_of(const message& what) {
   if (is_any_of<state_request, state_page, admin_ask, admin_answer>(what))
     return lane::bulk;
+  if (is_any_of<blob_offer, blob_want, blob_page, blob_kept>(what))
+    return lane::bulk;
   if (is_any_of<ingress_hello, ingress_report, ticket_ask, ticket_withdraw>(what))
     return lane::service;
   if (is_any_of<pools_now, pool_state, lease, ticket_admit, ticket_refuse, clock_told>(what))
+    return lane::service;
+  if (is_any_of<service_told, service_kept, sync_told>(what))
     return lane::service;
   return lane::consensus;
 }

@@ -3,6 +3,7 @@
 // on the wire, src/wire/peer_codec.hpp turns one into the other.
 
 #include "src/base/uuid.hpp"
+#include "src/blobs/messages.hpp"
 #include "src/consensus/state_pages.hpp"
 #include "src/consensus/values.hpp"
 #include "src/wire/peer_service.hpp"
@@ -70,6 +71,11 @@ struct closing {
 using consensus::state_page;
 using consensus::state_request;
 
+using blob_offer = blobs::offer;
+using blob_want = blobs::want;
+using blob_page = blobs::page;
+using blob_kept = blobs::kept;
+
 /// In the order of the schema.
 using message = std::variant<
   hello,
@@ -90,7 +96,14 @@ using message = std::variant<
   ticket_refuse,
   admin_ask,
   admin_answer,
-  clock_told>;
+  clock_told,
+  blob_offer,
+  blob_want,
+  blob_page,
+  blob_kept,
+  service_told,
+  service_kept,
+  sync_told>;
 
 /// Which lane carries it.
 lane lane_of(const message& what);

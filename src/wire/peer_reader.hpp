@@ -66,6 +66,9 @@ struct reader {
   }
 };
 
+/// The union's members about blobs, if it is one of them.
+std::optional<peers::message> read_blobs(reader& in, schema::peers::PeerMessage::Reader m);
+
 /// The union's members about serving; what none of us knows is noted as newer.
 peers::message read_service(reader& in, schema::peers::PeerMessage::Reader m);
 

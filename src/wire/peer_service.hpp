@@ -1,12 +1,13 @@
 #pragma once
 // What coordinators say to each other about serving: the pools of the leader, the ingresses of the
-// others, and requests to the admin API that a follower passes on.
+// others, what those served, and requests to the admin API that a follower passes on.
 //
 // Every message about pools carries the epoch (the Raft term) that its sender takes for current, so
 // that words of an earlier one are known as such. No time point travels: a length of time is what
 // was left when the message was made.
 
 #include "src/base/clock.hpp"
+#include "src/base/uuid.hpp"
 #include "src/pool/events.hpp"
 #include "src/pool/view.hpp"
 
@@ -113,6 +114,23 @@ struct ticket_refuse {
   friend bool operator==(const ticket_refuse&, const ticket_refuse&) = default;
 };
 
+// -- what an ingress served, for the ledger
+
+/// From an ingress to the leader, said again until `service_kept` answers.
+struct service_told {
+  std::string proposal; ///< A record that holds a serving_summary, as it is proposed.
+
+  friend bool operator==(const service_told&, const service_told&) = default;
+};
+
+/// From the leader: there is nothing more to say of that record.
+struct service_kept {
+  uuid record;
+  std::string why; ///< Why it will never be on record; empty: it is.
+
+  friend bool operator==(const service_kept&, const service_kept&) = default;
+};
+
 // -- the admin API, both ways
 
 /// A request to the admin API, from a follower to the leader.
@@ -144,6 +162,15 @@ struct clock_told {
   wall_ms at;
 
   friend bool operator==(const clock_told&, const clock_told&) = default;
+};
+
+// -- disks, all ways
+
+/// How long a synced write of the sender's log takes of late, once a second; 0: it wrote little.
+struct sync_told {
+  std::chrono::milliseconds sync{0};
+
+  friend bool operator==(const sync_told&, const sync_told&) = default;
 };
 
 } // namespace assay::peers

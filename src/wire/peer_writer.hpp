@@ -34,5 +34,12 @@ void put(message_builder to, const peers::ticket_refuse& m);
 void put(message_builder to, const peers::admin_ask& m);
 void put(message_builder to, const peers::admin_answer& m);
 void put(message_builder to, const peers::clock_told& m);
+void put(message_builder to, const peers::blob_offer& m);
+void put(message_builder to, const peers::blob_want& m);
+void put(message_builder to, const peers::blob_page& m);
+void put(message_builder to, const peers::blob_kept& m);
+void put(message_builder to, const peers::service_told& m);
+void put(message_builder to, const peers::service_kept& m);
+void put(message_builder to, const peers::sync_told& m);
 
 } // namespace assay::wire

@@ -2,7 +2,7 @@
 // ledger applies for real.
 
 #include "actors/dispatcher.hpp"
-#include "src/base/limits.hpp"
+#include "src/base/peer_limits.hpp"
 #include "src/ledger/working.hpp"
 #include "tests/support/fake_ledger.hpp"
 
@@ -208,6 +208,38 @@ TEST_CASE("a job whose input cannot be read fails, and says why") {
   CHECK(s.ends()[0].detail.find("the blob is gone") != std::string::npos);
 }
 
+TEST_CASE("a job whose input cannot be read now is given back, and begun again after a while") {
+  scene s;
+  s.run(1);
+  s.reads[0](unexpected{problem{problem_kind::unavailable, "b cannot be reached", {}, {}}});
+  s.stage.settle();
+  s.run(1);
+  CHECK(s.reads.size() == 1);
+  CHECK(s.ends().empty());
+  s.stage.pass(limits::blob_work_again);
+  s.run(1);
+  REQUIRE(s.reads.size() == 2);
+  s.load();
+  CHECK(s.asks.size() == 1);
+}
+
+TEST_CASE("a job whose input cannot be read now can be cancelled") {
+  scene s;
+  s.run(1);
+  SECTION("before that is known") {
+    s.cancel();
+    s.reads[0](unexpected{full_disk});
+  }
+  SECTION("and after") {
+    s.reads[0](unexpected{full_disk});
+    s.stage.settle();
+    s.cancel();
+  }
+  s.stage.settle();
+  REQUIRE(s.ends().size() == 1);
+  CHECK(s.ends()[0].end == ledger::job_end::cancelled);
+}
+
 TEST_CASE("a job that is cancelled before its input came asks for nothing") {
   scene s;
   s.run(3);
@@ -253,7 +285,7 @@ TEST_CASE("a job whose end was not recorded is worked on again when JOB QUEUE gi
   scene s;
   s.run(1);
   s.ledger.is_held = true;
-  s.reads[0](unexpected{full_disk});
+  s.reads[0](unexpected{problem{problem_kind::not_found, "the blob is gone", {}, {}}});
   s.stage.settle();
   CHECK(s.ledger.waiting() == 1);
   s.stage.pass(limits::proposal_patience);

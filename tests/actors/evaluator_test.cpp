@@ -2,7 +2,7 @@
 // when the test says so, the ledger applies for real.
 
 #include "actors/evaluator.hpp"
-#include "src/base/limits.hpp"
+#include "src/base/peer_limits.hpp"
 #include "tests/support/fake_ledger.hpp"
 #include "tests/unit/qualification/fake_engine.hpp"
 
@@ -261,14 +261,40 @@ TEST_CASE("what an earlier process left in the middle is inconclusive, with the 
   CHECK(s.state_of({"left"}) == state::inconclusive);
 }
 
+TEST_CASE("evidence that could not be kept is kept a while later, the very same") {
+  scene s;
+  s.view("stack 1");
+  auto id = s.qualify_it();
+  REQUIRE(id);
+  s.answer_all();
+  s.keeps[0].done(unexpected{problem{problem_kind::unavailable, "1 of 3", {}, {}}});
+  s.stage.settle();
+  CHECK(s.keeps.size() == 1);
+  CHECK(s.is_running(*id));
+  s.stage.pass(limits::blob_work_again);
+  REQUIRE(s.keeps.size() == 2);
+  CHECK(s.keeps[1].bytes == s.keeps[0].bytes);
+  s.keeps[1].done(sha256(s.keeps[1].bytes));
+  s.stage.settle();
+  CHECK_FALSE(s.is_running(*id));
+  auto runs = s.ledger.all<ledger::eval_run>();
+  REQUIRE_FALSE(runs.empty());
+  for (const auto& one : runs)
+    CHECK(one.blobs == std::vector{sha256(s.keeps[0].bytes)});
+}
+
 TEST_CASE("without its evidence a run is inconclusive, and can be run again") {
   scene s;
   s.view("stack 1");
   auto id = s.qualify_it();
   REQUIRE(id);
   s.answer_all();
-  s.keeps[0].done(unexpected{problem{problem_kind::unavailable, "the disk is full", {}, {}}});
-  s.stage.settle();
+  for (unsigned tried = 0; tried < limits::evidence_tries; ++tried) {
+    REQUIRE(s.keeps.size() == tried + 1);
+    s.keeps[tried].done(unexpected{problem{problem_kind::unavailable, "a full disk", {}, {}}});
+    s.stage.settle();
+    s.stage.pass(limits::blob_work_again);
+  }
   CHECK_FALSE(s.is_running(*id));
   CHECK(s.ledger.all<ledger::eval_run>().empty());
   CHECK(s.state_of(*id) == state::inconclusive);

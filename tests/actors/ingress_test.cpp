@@ -31,6 +31,7 @@ struct scene {
   std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();
   std::vector<std::shared_ptr<const routing::routing_snapshot>> posted;
   std::size_t counted = 0;
+  std::vector<std::vector<ledger::serving_summary>> told;
   std::vector<ticket_answer> answers;
   ingress_actor ingress = stage.system.spawn(
     ingress_behavior,
@@ -38,7 +39,10 @@ struct scene {
       us,
       counters,
       [this](std::shared_ptr<const routing::routing_snapshot> one) { posted.push_back(one); },
-      [this](const std::vector<routing::outcome>& all) { counted += all.size(); }}
+      [this](const std::vector<routing::outcome>& all) { counted += all.size(); },
+      true,
+      7,
+      [this](std::vector<ledger::serving_summary> hours) { told.push_back(std::move(hours)); }}
   );
 
   scene() {
@@ -333,6 +337,30 @@ TEST_CASE("a hypothetical request needs a model that is there and a key that may
   s.ledger.must(ledger::key_issued{{"k"}, sha256("secret"), false, {}, {}});
   CHECK(ask("m", "k"));
   CHECK(ask("m", ""));
+}
+
+TEST_CASE("what was served is told hour by hour, and the open hour when no request comes any more"
+) {
+  scene s;
+  routing::outcome o;
+  o.decision = {"in-7-1"};
+  o.model = {"m"};
+  o.implementation = impl_a;
+  o.began = {wall_now().value - 2 * ledger::service_hour.count()};
+  s.tell(outcomes{{o, o}});
+  CHECK(s.told.empty());
+  s.stage.pass(limits::usage_report_every);
+  REQUIRE(s.told.size() == 1);
+  REQUIRE(s.told[0].size() == 1);
+  CHECK(s.told[0][0].ingress == us.value);
+  CHECK(s.told[0][0].boot == 7);
+  CHECK(s.told[0][0].interactive == 2);
+  o.began = wall_now();
+  s.tell(outcomes{{o}});
+  s.stage.ask<service_ended>(s.ingress, end_service{});
+  REQUIRE(s.told.size() == 2);
+  REQUIRE(s.told[1].size() == 1);
+  CHECK(s.told[1][0].interactive == 1);
 }
 
 } // namespace assay

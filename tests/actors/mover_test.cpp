@@ -152,6 +152,28 @@ TEST_CASE("the end of an open move is acknowledged once it is on record, in the 
   CHECK(s.ledger.taken.back().author.who == operator_of_it.who);
 }
 
+TEST_CASE("an event is proposed once, whatever else comes on record before it is answered") {
+  scene s;
+  s.ready();
+  s.ledger.is_held = true;
+  promote wanted{impl_a, status::production, operator_of_it, "test"};
+  auto pending = s.stage.self->request(s.mover, caf::infinite, wanted);
+  s.stage.settle();
+  s.ledger.release(); // The move itself.
+  s.stage.settle();
+  REQUIRE(s.ledger.waiting() == 1);
+  s.ledger.must(ledger::key_issued{{"k"}, sha256("k"), false, {}, {}});
+  CHECK(s.ledger.waiting() == 1);
+  s.ledger.is_held = false;
+  s.ledger.release();
+  s.pass();
+  pending.receive(
+    [&](const move_answer& answer) { CHECK(s.state_of(*answer.what) == moves::state::committed); },
+    [](const caf::error& why) { FAIL(to_string(why)); }
+  );
+  CHECK(s.ledger.refused.empty());
+}
+
 TEST_CASE("reverse undoes a move that is committed, once") {
   scene s;
   s.ready();

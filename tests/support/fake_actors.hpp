@@ -101,6 +101,7 @@ inline ingress_actor::behavior_type fake_ingress(ingress_actor::pointer, const i
     note<ticket_settled>(to),
     [](const explain_question&) { return explain_answer{unexpected{problem{}}}; },
     [](routes_question) { return routes_answer{}; },
+    [](end_service) { return service_ended{}; },
     [](tick) {},
   };
 }

@@ -69,6 +69,12 @@ inline digest filled(std::uint8_t with) {
   return d;
 }
 
+/// The last one.
+inline blob_page a_blob_page() {
+  return {
+    .blob = filled(7), .offset = 512 << 10, .size = (512 << 10) + 8, .bytes = {"any\0byte", 8}};
+}
+
 inline pool::pool_view a_view() {
   pool::pool_view view{.pool = {"gpu"}, .epoch = 5};
   view.hosts = {{{"h"}, 3, true, true, 8, 7, 1ULL << 40, filled(1), {filled(2), filled(3)}}};
@@ -166,6 +172,14 @@ inline std::vector<std::pair<std::string, message>> samples() {
     {"admin_ask", an_admin_ask()},
     {"admin_answer", admin_answer{3, 409, "application/json", "{}"}},
     {"clock_told", clock_told{{1'700'000'000'000}}},
+    {"blob_offer", blob_offer{filled(7), 1 << 20}},
+    {"blob_want", blob_want{filled(7), 512 << 10}},
+    {"blob_page", a_blob_page()},
+    {"blob_page_missing", blob_page{.blob = filled(7), .is_missing = true}},
+    {"blob_kept", blob_kept{filled(7)}},
+    {"service_told", service_told{std::string("r\0x", 3)}},
+    {"service_kept", service_kept{a_hello().cluster, "bad_hour"}},
+    {"sync_told", sync_told{ms(321)}},
   };
 }
 

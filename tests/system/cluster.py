@@ -104,13 +104,14 @@ class Cluster(World):
         return self
 
     def settled(self):
-        """Every member is up, and every coordinator has its vote."""
+        """Every member is up, every coordinator has its vote, and all see the same members."""
         votes = sum("coordinator" in m.roles for m in self.members.values() if m.process)
 
         def is_so():
-            seen = self.cluster()
+            seen, *others = (self.cluster(name) for name in self.alive())
+            named = [[(m["name"], m["node"]) for m in one["members"]] for one in (seen, *others)]
             return seen["leader"] and seen["voters"] == seen["reached"] == votes and \
-                all(m["role"] != "catching up" for m in seen["members"])
+                all(m["role"] != "catching up" for m in seen["members"]) and all(one == named[0] for one in named)
         eventually(is_so, "every coordinator votes")
 
     def kill(self, name, how=signal.SIGKILL):

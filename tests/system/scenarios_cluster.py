@@ -3,10 +3,13 @@
 import hashlib
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
 import threading
+from collections import Counter
+from datetime import datetime, timezone
 
 from cluster import Cluster
 from world import eventually, expect
@@ -53,8 +56,10 @@ def scenario_cluster_forms():
             expect(seen["leader"] == "a" and seen["reached"] == 3 and not seen["problems"], "nothing is wrong", seen)
             w.put(at, f"by-{at}")
         check_all_found(w, [f"by-{at}" for at in w.alive()])
-        authors = {one["author"] for one in json.loads(w.at("b", "ledger", "log", "--limit", "2", "-o", "json").out)}
-        expect(authors == {"root"}, "who asked a follower is the author", authors)
+        last = json.loads(w.at("b", "ledger", "log", "--limit", "2", "-o", "json").out)
+        expect({one["author"] for one in last} == {"root"}, "who asked a follower is the author", last)
+        for one in last:
+            w.at("b", "ledger", "show", one["record_id"]).ends(0, one["summary"])
 
 
 def scenario_cluster_leader_killed():
@@ -135,7 +140,10 @@ def scenario_cluster_changes():
     """Leadership goes where it is sent; a leader that is removed hands over; a lost disk joins under a new id."""
     with three().form() as w:
         w.at("b", "cluster", "transfer", "c").ends(0, "c leads")
-        w.at("a", "cluster", "transfer", "nobody").ends(3, "nobody", "a, b, c")
+        def transferred():  # Exit 5: who leads now has only just begun to.
+            said = w.at("a", "cluster", "transfer", "nobody")
+            return said.code != 5 and said
+        eventually(transferred, "the leader answers").ends(3, "nobody", "a, b, c")
         w.at("a", "cluster", "remove", "nobody").ends(3, "nobody")
         w.kill("a")
         w.at("b", "cluster", "remove", "b").ends(4, "would be decided")
@@ -362,6 +370,57 @@ def scenario_cluster_serves():
         eventually(lambda: w.ask(gone).status == 200, "its ingress serves again")
         told = w.patiently(live[0], "get", "replicas", "-o", "json").json()
         expect([r["phase"] for r in told] == ["ready"], "the replica was taken over, not started anew", told)
+
+
+def told_of_service(w, at):
+    """Chats that `who-served` counts by ingress, in every hour since the route carried anything."""
+    now = datetime.now(timezone.utc).isoformat()
+    said = w.patiently(at, "who-served", "tiny", "--at", now).out
+    since = re.search(r"since (\S+) by step", said)[1]
+    counts = {}
+    for out in (said, w.patiently(at, "who-served", "tiny", "--at", since).out):
+        hour = re.search(r"sent in the hour from (\S+)", out)[1]
+        for ingress, start, whom, served in re.findall(r"(\S+) \(start (\d+)\) to (\S+): \d+ requests, (\d+) served", out):
+            counts[hour, ingress, start, whom] = int(served)
+    sums = Counter()
+    for (_, ingress, _, _), served in counts.items():
+        sums[ingress] += served
+    return sums
+
+
+def scenario_cluster_who_served():
+    """The ledger counts each answered chat once, by ingress, but for the open hour of a process that was killed."""
+    with Cluster(a=BOTH, b=BOTH, c=BOTH, i=["ingress"]) as w:
+        w.form()
+        w.serve()
+        answered = Counter(w.ingresses())  # `serve` had one answer of each.
+
+        def ask(name, count):
+            for _ in range(count):
+                expect(w.ask(name).status == 200, f"the ingress of {name} answers")
+            answered[name] += count
+        for name in w.ingresses():
+            ask(name, 3)
+        gone = w.leader()
+        w.kill(gone)
+        answered[gone] = 0
+        for name in w.ingresses():
+            ask(name, 2)
+        w.begin(gone)
+        w.settled()
+        w.wait_connected()
+        eventually(lambda: w.ask(gone).status == 200, f"the ingress of {gone} answers again")
+        answered[gone] += 1
+        for name in w.ingresses():
+            ask(name, 2)
+        for name in ("i", "a", "b", "c"):
+            w.kill(name, signal.SIGTERM)
+            expect("service_untold" not in w.log(f"{name}.log"), "it told all", w.log(f"{name}.log"))
+            w.begin(name)
+            w.settled()
+        told = told_of_service(w, w.leader())
+        expect(told == answered, "what is told was answered", told, answered)
+        w.at(w.leader(), "ledger", "verify").is_ok()
 
 
 def scenario_cluster_separate_ingress():

@@ -94,10 +94,29 @@ def scenario_f13_slow_sync_of_follower():
         w.check(load.names())
 
 
+def scenario_f13_slow_sync_of_leader():
+    """A leader whose syncs take half a second, and the others' do not, says so and another one leads."""
+    with three().form() as w:
+        w.lead("a")
+        with w.writing("b", "c") as load:
+            load.more(10)
+            with w.injected("a", "-e", "trace=fdatasync", "-e", "inject=fdatasync:delay_enter=500ms"):
+                eventually(lambda: w.leader() != "a", "another one leads")
+                load.more(10)
+            load.more(5)
+        w.settled()
+        w.check(load.names())
+
+
+def flipped(mark):
+    """With one bit the other way; twice is as it was."""
+    return bytes([mark[0] ^ 1]) + mark[1:]
+
+
 def flip(file, mark):
     """One bit in every place where `mark` stands; how many places there were."""
     data = file.read_bytes()
-    file.write_bytes(data.replace(mark, bytes([mark[0] ^ 1]) + mark[1:]))
+    file.write_bytes(data.replace(mark, flipped(mark)))
     return data.count(mark)
 
 
@@ -108,13 +127,13 @@ def scenario_f15_truncated_store():
         w.kill("c")
         kept = w.root / "kept"
         shutil.copytree(w.members["c"].data, kept, ignore=lambda *_: ["admin.sock"])
-        for store in ("raft", "ledger"):
-            file = w.members["c"].data / store / "data.mdb"
+        for name in ("raft/data.mdb", "ledger/data.mdb", "raft/journal"):
+            file = w.members["c"].data / name
             os.truncate(file, file.stat().st_size // 2)
             w.refuses_to_start("c", 1, str(file))
             file.unlink()
             w.refuses_to_start("c", 1, str(file))
-            shutil.copy(kept / store / "data.mdb", file)
+            shutil.copy(kept / name, file)
         w.put("b", "meanwhile")
         w.at("a", "cluster", "remove", "c", "--reason", "disk lost").is_ok()
         shutil.rmtree(w.members["c"].data)
@@ -124,6 +143,64 @@ def scenario_f15_truncated_store():
         nodes = {m["name"]: m["node"] for m in w.cluster("c")["members"]}
         expect(nodes["c"] == 4, "under another id", nodes)
         w.check(["before", "meanwhile"])
+
+
+def scenario_f22_last_comer_lost():
+    """Who came last is lost for good and removed by a leader that never met it; another one takes its place."""
+    with three().form() as w:
+        w.kill("c")
+        w.lead("b")
+        w.patiently("b", "cluster", "remove", "c", "--reason", "disk lost")
+        eventually(lambda: [m["name"] for m in w.cluster("a")["members"]] == ["a", "b"], "two are left")
+        shutil.rmtree(w.members["c"].data)
+        w.begin("c")
+        w.join("c", at="a")
+        w.settled()
+        w.kill("a")
+        w.put("b", "without-a")
+        w.begin("a")
+        w.settled()
+        w.check(["without-a"])
+
+
+def scenario_f23_ledger_gone():
+    """A member whose ledger is gone, say because its disk is not mounted, does not found a twin of its cluster."""
+    with three().form() as w:
+        w.put("a", "before")
+        w.kill("c")
+        kept = w.root / "kept"
+        kept.mkdir()
+        for store in ("raft", "ledger"):
+            shutil.move(w.members["c"].data / store, kept / store)
+        w.refuses_to_start("c", 1, "is member 3 ('c') of cluster 'lab', and its ledger is gone", "assay cluster remove c")
+        for store in ("raft", "ledger"):
+            shutil.rmtree(w.members["c"].data / store, ignore_errors=True)
+            shutil.move(kept / store, w.members["c"].data / store)
+        w.begin("c")
+        w.settled()
+        w.check(["before"])
+
+
+def scenario_cluster_half_done():
+    """A join that came to nothing keeps a founding out of its directory, and bad names are refused before anything is made."""
+    with three().form() as w:
+        w.add("d")
+        w.begin("d")
+        for name in (" ", "x" * 200_000, "a/b"):
+            status, said = w.ask_admin("d", "POST", "cluster/init", {"name": name})
+            expect(status == 400 and "cannot have this name" in said["error"]["what"], "a bad name is refused", status, str(said)[:300])
+        for body, what in (({"name": 1}, "is no string"), ({"nmae": "x"}, "is not known here")):
+            status, said = w.ask_admin("d", "POST", "cluster/init", body)
+            expect(status == 400 and what in said["error"]["what"], "a bad word is refused", status, said)
+        token = w.token("a")
+        for name in ("a", "b", "c"):
+            w.kill(name)
+        w.at("d", "cluster", "join", "-", text=token + "\n").ends(5)
+        w.at("d", "cluster", "init").ends(4, "a join was begun here before", "assay cluster join")
+        for name in ("a", "b", "c"):
+            w.begin(name)
+        eventually(lambda: w.at("d", "cluster", "join", "-", text=token + "\n").code == 0, "the join can be said again")
+        w.settled()
 
 
 def scenario_f29_retried():
@@ -208,19 +285,26 @@ def scenario_f10_full_disk_of_leader():
 
 
 def scenario_f14_bit_flip():
-    """A record whose bytes changed on one member's disk is found by number, or not believed; the others are unharmed."""
+    """A record whose bytes changed on one member's disk is found there, by number; it leads no more; the others are unharmed."""
     with three().form() as w:
         mark = "bitflipped"
         w.put("a", mark)
         w.put("a", "another")
+        state, journal = (w.members["c"].data / name for name in ("ledger/data.mdb", "raft/journal"))
+        eventually(lambda: mark.encode() in state.read_bytes(), "the state's commit, which is a lazy one, is there")
         w.kill("c")
-        spoilt = sum(flip(w.members["c"].data / store / "data.mdb", mark.encode()) for store in ("raft", "ledger"))
-        expect(spoilt, "its bytes are on the disk")
+        expect(flip(journal, mark.encode()), "its bytes are in the log")
+        w.refuses_to_start("c", 1, str(journal), "is damaged, and frame")
+        expect(flip(journal, flipped(mark.encode())), "they are as they were")
+        expect(flip(state, mark.encode()), "its bytes are in the state")
         w.begin("c")
         w.put("a", "meanwhile")
         w.settled()
-        w.lead("c")
-        w.at("c", "ledger", "verify").ends(4, "the ledger does not hold", "record 12", str(w.members["c"].data))
+        said = eventually(lambda: next((p for p in w.cluster("c")["problems"] if "record 12" in p), None), "c finds it")
+        expect("damaged" in said and "assay cluster remove" in said, "and says what to do", said)
+        expect("assay_ledger_damaged 1" in w.metrics("c") and "assay_ledger_damaged 0" in w.metrics("a"), "metrics say so")
+        w.at("a", "cluster", "transfer", "c")  # Whether it arrives or not:
+        eventually(lambda: w.leader() != "c", "c leads no longer than it has to")
         w.lead("a")
         w.at("a", "cluster", "remove", "c", "--reason", "disk spoilt").is_ok()
         w.kill("c")

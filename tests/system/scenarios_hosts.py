@@ -17,6 +17,20 @@ def join_second(w, name="second"):
     return token, folder, agent
 
 
+def scenario_pools_share_a_host():
+    """A second pool of the family is declared: what the first one runs there serves on."""
+    with World() as w:
+        w.serve()
+        before = w.replicas("name")
+        w.assay("apply", "-f", w.write("edge.yaml", "pool: edge\nfamily: cpu\n")).is_ok()
+        eventually(lambda: any(one["name"] == "edge" and one["hosts"] for one in w.get("pools")), "it has the host too")
+        for _ in range(10):
+            expect(w.chat("capital of France").status == 200, "the first pool serves on")
+        expect(w.replicas("name") == before, "with the same replicas", before, w.replicas("name"))
+        w.assay("delete", "pool", "edge").is_ok()
+        expect(w.chat("capital of France").status == 200, "and when it is gone")
+
+
 def scenario_second_host_joins():
     """A token joins one host once; its replicas serve; revoked, it is gone within two seconds."""
     with World() as w:

@@ -419,7 +419,7 @@ items:{items}
         # assayd first: it starts an agent again that died, and the one that is told to end must be the last.
         self.end_started(lambda process: Path(process.args[0]).name == "assayd")
         with contextlib.suppress(Failed):
-            eventually(lambda: not self.agents() or self.agent_pid(), "an agent that begins has its lock", 15)
+            eventually(lambda: not (found := self.agents()) or found == [self.agent_pid()], "an agent that begins has its lock or found it taken", 15)
         if (self.data / "agent/lock").exists():
             subprocess.run([BIN / "assay-agent", "stop", "--data", self.data, "--stop-replicas"], env=self.environment(),
                            capture_output=True, timeout=PATIENCE, check=False)

@@ -95,6 +95,7 @@ answer submit(const call& c);           // jobs.cpp
 answer job_output(const call& c);       // jobs.cpp
 answer job_errors(const call& c);       // jobs.cpp
 answer cancel_job(const call& c);       // jobs.cpp
+answer blob(const call& c);             // jobs.cpp
 
 // -- shared (dispatch.cpp)
 
@@ -104,6 +105,8 @@ result<std::string, problem>
 text_at(const json::object& from, std::string_view key, bool required = true);
 result<std::int64_t, problem>
 number_at(const json::object& from, std::string_view key, std::int64_t otherwise);
+/// False when it is not there. `"true"` is refused: a dry run that is none would change things.
+result<bool, problem> flag_at(const json::object& from, std::string_view key);
 
 /// A member of the cluster, or that there is none of that name.
 result<ledger::member, problem>

@@ -220,6 +220,10 @@ answer apply(const call& c) {
   auto files = files_of(c.body);
   if (!files)
     return unexpected{files.error()};
+  auto dry = flag_at(c.body, "dry_run");
+  if (!dry)
+    return unexpected{dry.error()};
+  const auto is_dry = *dry;
   auto parsed = catalog::parse(*files);
   if (!parsed)
     return unexpected{join(parsed.error())};
@@ -228,14 +232,12 @@ answer apply(const call& c) {
   auto read = read_now(*c.parts.engine);
   if (!read)
     return unexpected{read.error()};
-  const auto* dry = c.body.if_contains("dry_run");
   auto wanted = catalog::declarations_of(*parsed);
   auto changes = catalog::diff(wanted, current_of(*read->tables));
   auto made = intend(c, wanted, changes, *read->tables);
   auto rehearsed = *read->tables;
   if (auto refused = rehearse(rehearsed, made.records); !refused.empty())
     return unexpected{join(refused)};
-  auto is_dry = dry && dry->is_bool() && dry->get_bool();
   // A standalone keeps its try-out key in a file of its own, for `assay env`; first, so that no
   // crash loses it.
   for (const auto& [name, secret] : made.new_keys)

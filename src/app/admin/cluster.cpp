@@ -6,6 +6,7 @@
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
 #include "src/fabric/curve_keys.hpp"
+#include "src/ledger/status.hpp"
 
 namespace assay::app::admin {
 
@@ -13,11 +14,19 @@ namespace {
 
 json::array problems_of(const store::engine_status& status, const world& seen) {
   json::array all;
+  if (auto damage = seen.parts.scrub->damage(); !damage.empty())
+    all.emplace_back(damage);
   if (status.is_disk_full)
     all.emplace_back("the ledger's disk is full: proposals are refused until there is room; free "
                      "some, no restart is needed");
   if (!status.is_clock_trusted)
     all.emplace_back(status.clock_text);
+  for (const auto* row : ledger::waivers_to_review(*seen.tables, seen.now))
+    all.emplace_back(
+      "waiver " + row->waiver.id + " of " + row->waiver.implementation.value
+      + " ran out and nobody looked at what it let through: assay describe waiver " + row->waiver.id
+      + ", then assay revoke waiver " + row->waiver.id + " --reason TEXT"
+    );
   for (const auto& [pool, view] : seen.pools)
     for (const auto& one : view->implementations)
       if (one.given_up)

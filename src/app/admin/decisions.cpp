@@ -140,7 +140,11 @@ answer revoke(const call& c) {
     return put(c, ledger::key_revoked{{*name}, *reason}, *reason);
   if (*kind == "host")
     return put(c, ledger::identity_revoked{*name, *reason}, *reason);
-  return invalid("kind", "'" + *kind + "' cannot be revoked", "allowed: qualification, key, host");
+  if (*kind == "waiver")
+    return put(c, ledger::waiver_ended{*name}, *reason);
+  return invalid(
+    "kind", "'" + *kind + "' cannot be revoked", "allowed: qualification, key, host, waiver"
+  );
 }
 
 /// An operator's word for an adopted server: from then on it serves every project.

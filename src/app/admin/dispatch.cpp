@@ -50,13 +50,14 @@ constexpr route routes[] = {
   {"POST", "ledger/verify", ledger_verify, "", answered_by::anyone},
   {"GET", "ledger/export", ledger_export, "", answered_by::anyone},
   {"GET", "ledger/*", ledger_show, "", answered_by::leader_or_copy},
+  {"GET", "blobs/*", blob, "", answered_by::anyone},
   {"GET", "routes/*/served", who_served, "at_ms", answered_by::leader_or_copy},
   {"GET", "routes/*/changes", history, "limit", answered_by::leader_or_copy},
   {"POST", "clock/trust", trust_clock, "reason", answered_by::anyone},
   {"POST", "hosts/token", host_token, "name pool"},
   {"POST", "jobs", submit, "name model input priority record_id"},
-  {"GET", "jobs/*/output", job_output},
-  {"GET", "jobs/*/errors", job_errors},
+  {"GET", "jobs/*/output", job_output, "", answered_by::leader_or_copy},
+  {"GET", "jobs/*/errors", job_errors, "", answered_by::leader_or_copy},
   {"POST", "jobs/*/cancel", cancel_job, "reason"},
   {"GET", "*", list, "", answered_by::leader_or_copy},
   {"GET", "*/*", describe, "", answered_by::leader_or_copy},
@@ -192,7 +193,8 @@ http::service_response respond(
   auto lead = parts.lead.get();
   if (r.who != answered_by::anyone && !lead) {
     auto passed = pass_on(parts, request, author);
-    if (passed || r.who == answered_by::leader)
+    auto is_too_large = passed && passed->status == 413 && r.who == answered_by::leader_or_copy;
+    if (!is_too_large && (passed || r.who == answered_by::leader))
       return passed ? std::move(*passed) : error_response(passed.error());
   }
   auto body = body_of(request);
@@ -319,6 +321,19 @@ number_at(const json::object& from, std::string_view key, std::int64_t otherwise
       std::string{key},
       {}}};
   return number;
+}
+
+result<bool, problem> flag_at(const json::object& from, std::string_view key) {
+  const auto* value = from.if_contains(key);
+  if (!value)
+    return false;
+  if (value->is_bool())
+    return value->get_bool();
+  return unexpected{problem{
+    problem_kind::invalid,
+    json::serialize(*value) + " is neither true nor false",
+    std::string{key},
+    "give a JSON truth value, without quotes"}};
 }
 
 result<seen_tables, problem> read_for(const call& c) {

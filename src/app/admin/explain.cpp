@@ -128,13 +128,15 @@ answer explain(const call& c) {
   if (*input > tokens_most || *output > tokens_most)
     return unexpected{
       problem{problem_kind::invalid, "no request has so many tokens", "input_tokens", {}}};
-  const auto* stream = c.body.if_contains("stream");
+  auto stream = flag_at(c.body, "stream");
+  if (!stream)
+    return unexpected{stream.error()};
   explain_question question{.model = *model, .key = *key, .shape = {}};
   auto tokens = static_cast<std::uint32_t>(*input);
   question.shape.input = {tokens, tokens};
   if (*output > 0)
     question.shape.output_tokens = static_cast<std::uint32_t>(*output);
-  question.shape.stream = stream && stream->is_bool() && stream->get_bool();
+  question.shape.stream = *stream;
   auto got = ask<explain_answer>(*c.parts.actors, c.parts.router, std::move(question));
   if (!got)
     return unexpected{got.error()};

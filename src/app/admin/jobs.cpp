@@ -16,16 +16,29 @@ result<ledger::tables const*, problem> find_job(const ledger::tables& t, const s
     problem{problem_kind::not_found, "there is no job '" + id + "'", {}, "assay queue lists them"}};
 }
 
+/// A copy may be behind, so it gives only what will not grow any more.
+problem not_over_here(const std::string& id) {
+  return {
+    problem_kind::unavailable,
+    "job '" + id + "' is not over as far as this coordinator knows, and no leader could be asked",
+    {},
+    "ask again when somebody leads; assay cluster status shows who is away"};
+}
+
 /// The stored output, checkpoint after checkpoint, in item order.
 result<std::string, problem> output_of(const call& c) {
-  auto read = read_now(*c.parts.engine);
+  auto read = read_for(c);
   if (!read)
     return unexpected{read.error()};
+  if (!c.parts.settings.is_coordinator)
+    return unexpected{not_for_an_ingress(c.parts)};
   if (auto found = find_job(*read->tables, c.path[1]); !found)
     return unexpected{found.error()};
+  if (!c.lead && !ledger::find(read->tables->jobs, job_id{c.path[1]})->ended)
+    return unexpected{not_over_here(c.path[1])};
   std::string lines;
   for (const auto& part : ledger::checkpoints_of(*read->tables, {c.path[1]})) {
-    auto blob = c.parts.blobs->get(part.output, limits::job_bytes);
+    auto blob = c.parts.blob_keeper->get(part.output, limits::job_bytes);
     if (!blob)
       return unexpected{blob.error()};
     lines += *blob;
@@ -65,7 +78,7 @@ answer submit(const call& c) {
   auto index = jobs::index_items(*input, declared->what.promises.task);
   if (!index)
     return unexpected{index.error()};
-  auto blob = c.parts.blobs->put(*input);
+  auto blob = c.parts.blob_keeper->keep(*input);
   if (!blob)
     return unexpected{blob.error()};
   auto id_text = text_at(c.body, "record_id", false);
@@ -93,6 +106,22 @@ answer submit(const call& c) {
   if (!done)
     return unexpected{done.error()};
   return reply{{{"job", id.value}, {"items", count}, {"receipt", to_json(*done)}}, {}, {}};
+}
+
+answer blob(const call& c) {
+  if (!c.parts.settings.is_coordinator)
+    return unexpected{not_for_an_ingress(c.parts)};
+  auto name = parse_digest(c.path[1]);
+  if (!name)
+    return unexpected{problem{
+      problem_kind::invalid,
+      "'" + c.path[1] + "' is not a digest",
+      {},
+      "write sha256: and 64 hexadecimal digits; assay ledger show and who-served name them"}};
+  auto bytes = c.parts.blob_keeper->get(*name, limits::job_bytes);
+  if (!bytes)
+    return unexpected{bytes.error()};
+  return reply{{}, *std::move(bytes), "application/octet-stream"};
 }
 
 answer job_output(const call& c) {

@@ -175,6 +175,8 @@ answer cluster_status(const call& c) {
     problems.emplace_back(h.problem);
   if (now.is_disk_full)
     problems.emplace_back("the ledger's disk here is full: free some, no restart is needed");
+  if (auto damage = c.parts.scrub->damage(); !damage.empty())
+    problems.emplace_back(damage);
   if (!now.is_clock_trusted)
     problems.emplace_back(now.clock_text);
   if (!now.clock_fault.empty())
@@ -185,6 +187,11 @@ answer cluster_status(const call& c) {
         "the clocks of " + m.member.name + " and of this member differ by "
         + std::to_string(std::abs(*m.clock_offset_ms) / 1'000) + " s; set them right (chrony, ntpd)"
       );
+  if (auto why = slow_disk_text("this coordinator", now.sync); !why.empty())
+    problems.emplace_back(why);
+  for (const auto& m : h.members)
+    if (auto why = slow_disk_text(m.member.name, m.sync); !why.empty())
+      problems.emplace_back(why);
   if (!now.promotion_problem.empty())
     problems.emplace_back("a vote was not given yet: " + now.promotion_problem);
   return reply{

@@ -65,7 +65,8 @@ json::object line_of(const read_record& r) {
     {"stamped_at_ms", r.stamp.stamped_at.value},
     {"kind", told.kind},
     {"summary", told.summary},
-    {"author", r.record.author.who}};
+    {"author", r.record.author.who},
+    {"record_id", to_text(r.record.record_id)}};
 }
 
 /// Seqs of the newest `limit` records, all or of one subject, newest first.

@@ -4,6 +4,7 @@
 #include "src/app/clocks.hpp"
 #include "src/app/group_health.hpp"
 #include "src/base/peer_limits.hpp"
+#include "src/ledger/schema.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -113,6 +114,13 @@ TEST_CASE("who is gone leaves before anybody comes") {
   ));
 }
 
+TEST_CASE("who is gone leaves even before the change before is settled, and nobody comes") {
+  auto now = seen_by(1, three);
+  now.is_settled = false;
+  CHECK(is<consensus::remove_member>(next_change({named(1), named(2)}, now), 3));
+  CHECK_FALSE(next_change({named(1), named(2), named(3), named(4)}, now));
+}
+
 TEST_CASE("the leader does not remove itself") {
   CHECK_FALSE(next_change({named(2)}, seen_by(1, {runs(1), runs(2)})));
 }
@@ -218,6 +226,29 @@ TEST_CASE("of two clocks nobody can say which is wrong, and of four the nearer m
 TEST_CASE("who takes over has the clock nearest to the median") {
   CHECK(best_clock({{2, 3'600'000}, {3, 3'601'000}, {4, 3'602'000}}) == 2);
   CHECK(best_clock({}) == 0);
+}
+
+TEST_CASE("the group agrees on a schema version when each member said that it knows it") {
+  ledger::tables t;
+  t.head = head({named(1), named(2), named(3)});
+  peers::identity self{{}, 1, "disk 1", 3};
+  std::map<std::uint64_t, member_seen> seen{
+    {2, {.is_up = true, .schema_version = 2}}, {3, {.schema_version = 4}}};
+  CHECK(ledger::due_version(t, known_versions(seen, self)) == ledger::cluster_version{2});
+  seen[2].schema_version = 5;
+  CHECK(ledger::due_version(t, known_versions(seen, self)) == ledger::cluster_version{3});
+  SECTION("one that said nothing yet holds it up") {
+    seen[3].schema_version = 0;
+    CHECK_FALSE(ledger::due_version(t, known_versions(seen, self)));
+  }
+  SECTION("one that was never heard holds it up") {
+    seen.erase(3);
+    CHECK_FALSE(ledger::due_version(t, known_versions(seen, self)));
+  }
+  SECTION("a separate ingress counts: it applies what the others do") {
+    t.head.members.push_back(named(4, false));
+    CHECK_FALSE(ledger::due_version(t, known_versions(seen, self)));
+  }
 }
 
 } // namespace assay::app

@@ -99,7 +99,8 @@ public:
   record<change> changes;
   record<hello> greetings;
   record<std::string> refusals;
-  std::function<void(const message&)> on_message; ///< Set before anybody speaks.
+  std::function<void(const message&)> on_message;                   ///< Set before anybody speaks.
+  std::function<void(std::uint64_t from, const message&)> on_heard; ///< Likewise.
   std::unique_ptr<peer_links> links;
 
 private:
@@ -108,6 +109,8 @@ private:
       [this](std::uint64_t from, message what) {
         if (on_message)
           on_message(what);
+        if (on_heard)
+          on_heard(from, what);
         messages.add({from, std::move(what)});
       },
       [this](std::uint64_t to, lane which) {

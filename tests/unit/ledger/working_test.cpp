@@ -49,6 +49,35 @@ TEST_CASE("checkpoints come back from the ledger as they went in") {
   CHECK(stored_checkpoints(w.t, {"other"}).empty());
 }
 
+TEST_CASE("every blob that the ledger names is named: a job's input, and each part of its output") {
+  auto w = with_job();
+  REQUIRE(w.code_of_state(ledger::entry_of(job, part(0, 0, 4), some_digest("b"))) == "taken");
+  std::set<digest> named;
+  for_each_blob(w.t, [&](const digest& blob) { named.insert(blob); });
+  CHECK(named == std::set{some_digest("input"), some_digest("b")});
+}
+
+TEST_CASE("tables in which a job went on name other blobs, and those in which a policy came do not"
+) {
+  auto w = with_job();
+  auto before = w.t;
+  w.must(declared{catalog::project{.name = {"another"}}});
+  CHECK(names_same_blobs(before, w.t));
+  REQUIRE(w.code_of_state(ledger::entry_of(job, part(0, 0, 4), some_digest("b"))) == "taken");
+  CHECK_FALSE(names_same_blobs(before, w.t));
+}
+
+TEST_CASE("the evidence of a run is named") {
+  auto t = world::site().t;
+  run_row row;
+  row.run.id = "r";
+  row.run.blobs = {some_digest("e"), digest{}};
+  t.load(row);
+  std::set<digest> named;
+  for_each_blob(t, [&](const digest& blob) { named.insert(blob); });
+  CHECK(named == std::set{some_digest("e")});
+}
+
 TEST_CASE("a job waits with what is left of it until it ends") {
   auto w = with_job();
   CHECK(waiting_jobs(w.t).at(0).items_left == 10);

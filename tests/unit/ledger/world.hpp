@@ -43,7 +43,7 @@ public:
   wall_ms now = dawn;
   std::uint64_t index = 0;
   batch_outcome last;
-  std::vector<told> story; ///< Every record that `say` had taken, as it was said.
+  std::vector<told> story;       ///< Every record that `say` had taken, as it was said.
   std::vector<kept_record> kept; ///< Every record that was taken, by its number.
   std::map<digest, std::vector<std::uint64_t>> subjects;
 

@@ -26,6 +26,22 @@ TEST_CASE("a wanted implementation is started on a host of the pool, once") {
   CHECK(stage.all<start_replica>().empty());
 }
 
+TEST_CASE("what is wanted anew and is the same changes no view, and every difference does") {
+  pool_stage stage;
+  stage.step(wanted_changed{{wanted("m/p/a")}});
+  CHECK(stage.all<view_changed>().size() == 1);
+  stage.step(wanted_changed{{wanted("m/p/a")}});
+  CHECK(stage.all<view_changed>().empty());
+  auto more = wanted("m/p/a");
+  more.replicas_max = 2;
+  stage.step(wanted_changed{{more}});
+  CHECK(stage.all<view_changed>().size() == 1);
+  stage.step(wanted_changed{{more, wanted("m/p/b")}});
+  CHECK(stage.all<view_changed>().size() == 1);
+  stage.step(wanted_changed{{wanted("m/p/b")}});
+  CHECK(stage.all<view_changed>().size() == 1);
+}
+
 TEST_CASE("nothing is started on a host before what it runs was reported") {
   pool_stage stage;
   stage.step(wanted_changed{{wanted("m/p/a")}});
@@ -251,6 +267,33 @@ TEST_CASE("a replica of what is not wanted is stopped, and one of a later epoch 
   stage.step(found);
   CHECK(stage.all<stop_replica>().empty());
   CHECK(stage.view().replicas.empty());
+}
+
+TEST_CASE("a replica of another pool on the same host is left alone, and its devices are taken") {
+  pool_stage stage;
+  stage.step(wanted_changed{{}, {{"m/q/theirs"}}});
+  stage.host("h", {"0", "1"});
+  auto theirs = replica_reported{
+    .replica = {"x/1@h"},
+    .host = {"h"},
+    .session = 1,
+    .implementation = {"m/q/theirs"},
+    .generation = std::uint64_t{1} << 40 | 1,
+    .phase = phase::ready,
+    .address = "127.0.0.1:7200",
+    .devices = {"0"},
+  };
+  stage.step(theirs);
+  CHECK(stage.all<stop_replica>().empty());
+  CHECK(stage.view().replicas.empty());
+  auto w = wanted("m/p/a", 4, 1);
+  w.replicas_min = w.replicas_max = 2;
+  stage.step(wanted_changed{{w}, {{"m/q/theirs"}}});
+  CHECK(stage.one<start_replica>().devices == std::vector<std::string>{"1"});
+  theirs.phase = phase::gone;
+  stage.step(theirs);
+  CHECK(stage.one<start_replica>().devices == std::vector<std::string>{"0"});
+  CHECK(stage.all<stop_replica>().empty());
 }
 
 TEST_CASE("a changed declaration is served by a new replica before the old one is drained") {

@@ -75,6 +75,12 @@ items:
   CHECK(read->items[0].messages.size() == 2);
 }
 
+TEST_CASE("a suite whose list of contract checks is empty is refused, and one check is enough") {
+  const std::string items = "items:\n  - id: one\n    ask: What?\n    expect: {exact: A}\n";
+  CHECK(parse_suite("s.yaml", "suite: s\ncontract: [usage]\n" + items));
+  CHECK(tells("suite: s\ncontract: []\n" + items, "the list names no check"));
+}
+
 TEST_CASE("every scorer is read") {
   const std::pair<std::string, std::string> rows[] = {
     {"{exact: A}", "exact"},

@@ -119,6 +119,49 @@ TEST_CASE("a blob whose write failed cannot be finished") {
   CHECK_FALSE(to.finish());
 }
 
+TEST_CASE("what has to have a digest is kept under it alone, and heals what was damaged there") {
+  scratch place;
+  auto store = open_store(place);
+  auto name = store->put("evidence").value();
+  auto write = [&](std::string_view bytes) {
+    auto started = store->start();
+    REQUIRE(started);
+    auto to = *std::move(started);
+    REQUIRE(to.write(bytes));
+    return to.finish(name);
+  };
+  auto refused = write("Evidence");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::invalid);
+  CHECK(files_in(place) == 1);
+  auto file = std::fopen(store->path(name).c_str(), "r+");
+  REQUIRE(file != nullptr);
+  std::fputc('E', file);
+  std::fclose(file);
+  REQUIRE_FALSE(store->get(name));
+  REQUIRE(write("evidence"));
+  CHECK(store->get(name).value() == "evidence");
+  CHECK(store->used_bytes() == 8);
+  CHECK(files_in(place) == 1);
+}
+
+TEST_CASE("a part of a blob is what stands there, up to its end") {
+  scratch place;
+  auto store = open_store(place);
+  auto name = store->put("0123456789").value();
+  auto part = [&](std::uint64_t offset, std::size_t most) {
+    auto got = store->read_part(name, offset, most);
+    REQUIRE(got);
+    CHECK(got->size == 10);
+    return got->bytes;
+  };
+  CHECK(part(0, 4) == "0123");
+  CHECK(part(8, 4) == "89");
+  CHECK(part(10, 4).empty());
+  CHECK(part(11, 4).empty());
+  CHECK_FALSE(store->read_part(sha256("nothing"), 0, 4));
+}
+
 TEST_CASE("what a dead writer left is gone after the next start") {
   scratch place;
   open_store(place);

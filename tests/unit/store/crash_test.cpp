@@ -96,7 +96,7 @@ class small_disk {
 public:
   explicit small_disk(const std::filesystem::path& at) : path_{at} {
     std::filesystem::create_directories(path_);
-    if (::mount("none", path_.c_str(), "tmpfs", 0, "size=6m") != 0)
+    if (::mount("none", path_.c_str(), "tmpfs", 0, "size=12m") != 0)
       SKIP("a tmpfs cannot be mounted here: " << std::strerror(errno));
   }
   ~small_disk() { ::umount2(path_.c_str(), MNT_DETACH); }

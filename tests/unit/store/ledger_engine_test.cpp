@@ -1,4 +1,5 @@
 #include "src/base/limits.hpp"
+#include "src/store/applier.hpp"
 #include "tests/unit/store/notes.hpp"
 
 #include <atomic>
@@ -418,6 +419,14 @@ TEST_CASE("rows are read in pages, in both directions, within their prefix") {
   CHECK(keys({"", {}, 9}) == "n/a n/b n/c n/d stamp ");
   CHECK(engine->read_row("n/a").value() == "1:x");
   CHECK_FALSE(engine->read_row("n/none").value());
+}
+
+TEST_CASE("a slow disk's commits are farther apart, within bounds") {
+  using namespace std::chrono_literals;
+  CHECK(commit_pause(0ms) == 10ms);
+  CHECK(commit_pause(156us) == 10ms);
+  CHECK(commit_pause(500us) == 32ms);
+  CHECK(commit_pause(1s) == 100ms);
 }
 
 } // namespace assay::store

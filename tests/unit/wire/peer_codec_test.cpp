@@ -319,7 +319,8 @@ TEST_CASE("pages and the admin API travel on the bulk lane, pools and ingresses 
   CHECK(lane_of(admin_answer{}) == lane::bulk);
   for (const auto& [name, what] : samples()) {
     CAPTURE(name);
-    auto is_service = (what.index() >= 7 && what.index() <= 15) || what.index() == 18;
+    auto is_service =
+      (what.index() >= 7 && what.index() <= 15) || what.index() == 18 || what.index() >= 23;
     CHECK((lane_of(what) == lane::service) == is_service);
   }
   CHECK(lane_of(from_2(an_append())) == lane::consensus);

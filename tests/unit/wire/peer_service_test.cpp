@@ -129,4 +129,23 @@ TEST_CASE("any clock may be told, except one that no difference can be made with
   CHECK(fault_of(clock_told{{-1}}) == "clock");
 }
 
+TEST_CASE("a sync may take up to a day") {
+  CHECK(fault_of(sync_told{std::chrono::hours{24}}).empty());
+  CHECK(fault_of(sync_told{std::chrono::hours{24} + ms(1)}) == "sync");
+}
+
+TEST_CASE("what an ingress served is told as one proposal, and its answer has an end") {
+  auto told = service_told{std::string(limits::proposal_bytes, 'r')};
+  CHECK(std::get<service_told>(*decode_peer_message(bytes_of(encoded(told)))) == told);
+  told.proposal += 'r';
+  CHECK(fault_of(told) == "service_told");
+  CHECK(fault_of(service_told{}) == "service_told");
+  service_kept kept{a_hello().cluster, std::string(limits::text_bytes, 'w')};
+  CHECK(std::get<service_kept>(*decode_peer_message(bytes_of(encoded(kept)))) == kept);
+  kept.why += 'w';
+  CHECK(fault_of(kept) == "service_kept.why");
+  CHECK(peers::lane_of(told) == peers::lane::service);
+  CHECK(peers::lane_of(kept) == peers::lane::service);
+}
+
 } // namespace assay::wire
