@@ -45,8 +45,11 @@ def scenario_cluster_job_survives_leader():
         file, _ = job_file(w)
         gone = w.leader()
         job = w.patiently(gone, "submit", file, "--model", "tiny").out.split()[1].rstrip(":")
-        eventually(lambda: len(w.seen(part="number")) > 5, "the job is under way")
-        eventually(lambda: job_at(w, gone, job)["done"] > 0, "a part of its output is kept")
+
+        def under_way():  # An item that found no room after an election is asked again after up to 30 s.
+            expect(len(w.seen(part="number")) > 5, "not yet", job_at(w, gone, job), w.cluster(gone), w.log(f"{gone}.log"))
+            return job_at(w, gone, job)["done"] > 0
+        eventually(under_way, "a part of its output is kept", 120)
         expect(job_at(w, gone, job)["state"] not in ("finished", "failed"), "it is not over yet", job_at(w, gone, job))
         w.kill(gone)
         lead = w.leader()
