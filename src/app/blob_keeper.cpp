@@ -51,6 +51,7 @@ std::size_t blob_keeper::hash_of::operator()(const digest& d) const {
 }
 
 blob_keeper::blob_keeper(blob_keeper_options options) : options_{std::move(options)} {
+  missing_ = options_.fetches_all ? 1 : 0;
   thread_ = std::thread{[this] {
     ::pthread_setname_np(::pthread_self(), "blobs");
     run();

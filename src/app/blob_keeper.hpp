@@ -70,7 +70,9 @@ public:
   void reached(std::uint64_t node);
   void lost(std::uint64_t node);
 
-  std::uint64_t missing() const; ///< Blobs that the ledger names and that are not here.
+  /// Blobs that the ledger names and that are not here. Not 0 before it was looked for the first
+  /// time, so that 0 says something.
+  std::uint64_t missing() const;
 
 private:
   struct event {
