@@ -305,6 +305,7 @@ int join_host(const join_command& command) {
   config.data = command.data;
   config.keys = command.keys;
   config.host = command.host;
+  config.path = command.path;
   config.coordinators = {token->coordinator};
   auto whole = complete(std::move(config));
   if (!whole)
@@ -331,10 +332,13 @@ int join_host(const join_command& command) {
   if (auto kept = replace_file(written, joined_config_text(*whole), 0600); !kept)
     return fail(kept.error());
   std::printf(
-    "Joined as %s. Start the agent (what it was told is in %s):\n  assay-agent run --data %s\n",
+    "Joined as %s. Start the agent (what it was told is in %s):\n  assay-agent run --data %s\n%s",
     joined->name.value.c_str(),
     written.c_str(),
-    whole->data.c_str()
+    whole->data.c_str(),
+    whole->path.empty()
+      ? "Its runtimes are looked for in $PATH; for another folder add: --path DIR\n"
+      : ""
   );
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -81,7 +82,10 @@ void add_join(CLI::App& app, join_command& words) {
   join->add_option("--data", words.data, "Data directory")->capture_default_str();
   join->add_option("--keys", words.keys, "Folder of the CURVE keys");
   join->add_option("--host", words.host, "This host's name");
-  join->footer("Example:\n  assay-agent join - --data /var/lib/assay --host node-17 < token");
+  join->add_option("--path", words.path, "Folder with runtimes, for `run`; repeatable");
+  join->footer("Example:\n  assay-agent join - --data /var/lib/assay --host node-17 --path "
+               "/opt/assay/llama/bin "
+               "< token");
 }
 
 template <class T>
@@ -173,11 +177,12 @@ result<wall_ms, problem> parse_time(const std::string& text, wall_ms now) {
 
 command parse_command_line(int argc, char** argv) {
   CLI::App app{"Assay's node agent: runs runtimes on this host and reports to the coordinators"};
+  app.name("assay-agent");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string{"assay-agent "} + ASSAY_VERSION);
   run_words run;
   adopt_words adopt;
-  join_command join{{}, "/var/lib/assay", {}, {}};
+  join_command join{{}, "/var/lib/assay", {}, {}, {}};
   std::string directory;
   std::string data;
   auto stop_replicas = false;
@@ -190,8 +195,14 @@ command parse_command_line(int argc, char** argv) {
   auto* stop = app.add_subcommand("stop", "End the running agent of a data directory");
   stop->add_option("--data", data, "Data directory of the agent")->required();
   stop->add_flag("--stop-replicas", stop_replicas, "Its replicas too");
+  std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
+  if (!given.empty() && given.front() == "help") { // `help WORD` is `WORD --help`.
+    given.erase(given.begin());
+    given.emplace_back("--help");
+  }
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(given.rbegin(), given.rend())
+    ); // It takes them from the back.
   } catch (const CLI::ParseError& why) {
     return just_exit{app.exit(why) == 0 ? 0 : usage_code};
   }

@@ -90,6 +90,10 @@ std::string joined_config_text(const agent_config& config) {
           + "\nkeys: " + in_quotes(config.keys.native()) + "\ncoordinators:\n";
   for (const auto& coordinator : config.coordinators)
     text += "  - " + in_quotes(coordinator) + '\n';
+  if (!config.path.empty())
+    text += "path:\n";
+  for (const auto& folder : config.path)
+    text += "  - " + in_quotes(folder.native()) + '\n';
   return text;
 }
 

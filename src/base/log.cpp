@@ -1,5 +1,7 @@
 #include "src/base/log.hpp"
 
+#include "src/base/text.hpp"
+
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -38,10 +40,11 @@ std::string compose(std::string_view event, std::initializer_list<field> fields)
     line += ' ';
     line += key;
     line += '=';
-    if (needs_quotes(value))
-      append_quoted(line, value);
+    auto told = shortened(value);
+    if (needs_quotes(told))
+      append_quoted(line, told);
     else
-      line += value;
+      line += told;
   }
   return line;
 }

@@ -1,5 +1,7 @@
 #include "src/base/problem.hpp"
 
+#include "src/base/text.hpp"
+
 namespace assay {
 
 namespace {
@@ -27,9 +29,10 @@ const row& find(problem_kind kind) {
 } // namespace
 
 std::string to_text(const problem& p) {
-  auto text = p.where.empty() ? p.what : p.where + ": " + p.what;
+  auto text = p.where.empty() ? std::string{} : shortened(p.where) + ": ";
+  text += shortened(p.what);
   if (!p.next.empty())
-    text += "; " + p.next;
+    text += "; " + shortened(p.next);
   return text;
 }
 

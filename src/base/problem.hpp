@@ -25,7 +25,7 @@ struct problem {
   std::string next;  ///< What is allowed, and what to do now; empty only when `what` says it.
 };
 
-/// `where: what; next` on one line.
+/// `where: what; next` on one line, each `shortened`.
 std::string to_text(const problem& p);
 
 int exit_code(problem_kind kind);

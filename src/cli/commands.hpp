@@ -17,6 +17,8 @@ struct context {
   admin_client server;
   format how = format::table;
   terminal where;
+  /// `assay`, with --server when it was given: how a command that we suggest begins.
+  std::string self = "assay";
 };
 
 // -- declarations (commands_catalog.cpp) --------------------------------------------------------
@@ -31,6 +33,9 @@ int describe(const context& c, const std::string& kind, const std::string& name)
 int remove(
   const context& c, const std::string& kind, const std::string& name, const std::string& reason
 );
+
+/// Of all kinds, for who has to choose one.
+std::string kind_names();
 
 /// `pool`, `pools` and short forms to the admin API's word; a problem that names what is allowed.
 result<std::string, problem> kind_path(const std::string& word);

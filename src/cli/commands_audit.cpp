@@ -144,7 +144,7 @@ json::object to_json(const comparison& c) {
   };
   return {
     {"common", c.common},
-    {"parts_at", c.parts() ? json::value{c.common + 1} : json::value{}},
+    {"parts_at", c.parts() ? json::value(c.common + 1) : json::value()},
     {"a", one(c.a)},
     {"b", one(c.b)}};
 }

@@ -1,7 +1,5 @@
+#include "src/base/text.hpp"
 #include "src/cli/commands.hpp"
-
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -98,19 +96,6 @@ result<files, problem> collect(const std::vector<std::string>& paths) {
   return all;
 }
 
-/// A word that no command line has: exit code 2, like every other usage error.
-int misused(const problem& p) {
-  complain(p);
-  return 2;
-}
-
-/// JSON holds UTF-8 alone; the parser knows its rules.
-bool is_utf8(const std::string& text) {
-  boost::system::error_code bad;
-  json::parse(json::serialize(json::string{text}), bad);
-  return !bad;
-}
-
 void print_changes(const json::object& answer, bool dry_run) {
   std::size_t changed = 0;
   for (const auto& one : answer.at("changes").as_array()) {
@@ -174,15 +159,20 @@ void print_history(const json::object& answer, const terminal& where) {
 
 } // namespace
 
+std::string kind_names() {
+  std::string all;
+  for (const auto& kind : kinds)
+    all += (all.empty() ? "" : " ") + std::string{kind.path};
+  return all;
+}
+
 result<std::string, problem> kind_path(const std::string& word) {
-  std::string allowed;
-  for (const auto& kind : kinds) {
-    if (word == kind.path || word == kind.singular || word == kind.shorthand)
+  for (const auto& kind : kinds)
+    if (word == kind.path || word == kind.singular
+        || (!word.empty() && word == kind.shorthand))
       return std::string{kind.path};
-    allowed += (allowed.empty() ? "" : " ") + std::string{kind.path};
-  }
   return unexpected{
-    problem{problem_kind::invalid, "unknown kind '" + word + "'", {}, "allowed: " + allowed}};
+    problem{problem_kind::invalid, "unknown kind '" + word + "'", {}, "allowed: " + kind_names()}};
 }
 
 int apply(const context& c, const apply_options& options) {
@@ -216,7 +206,7 @@ int apply(const context& c, const apply_options& options) {
 int get(const context& c, const std::string& kind) {
   auto path = kind_path(kind);
   if (!path)
-    return misused(path.error());
+    return misuse(path.error());
   auto answer = c.server.get(*path);
   if (!answer)
     return complain(answer.error());
@@ -228,7 +218,7 @@ int get(const context& c, const std::string& kind) {
 int describe(const context& c, const std::string& kind, const std::string& name) {
   auto path = kind_path(kind);
   if (!path)
-    return misused(path.error());
+    return misuse(path.error());
   auto answer = c.server.get(*path + "/" + segment(name));
   if (!answer)
     return complain(answer.error());
@@ -252,7 +242,7 @@ int remove(
 ) {
   auto path = kind_path(kind);
   if (!path)
-    return misused(path.error());
+    return misuse(path.error());
   auto answer = c.server.remove(*path + "/" + segment(name) + "?reason=" + segment(reason));
   if (!answer)
     return complain(answer.error());

@@ -88,7 +88,7 @@ private:
   std::string pending_, text_, error_;
 };
 
-problem failed(const target& to, int status, const std::string& body) {
+problem failed(const target& to, const std::string& model, int status, const std::string& body) {
   boost::system::error_code bad;
   auto parsed = json::parse(body, bad);
   const auto* message = bad ? nullptr : parsed.find_pointer("/error/message", bad);
@@ -100,7 +100,7 @@ problem failed(const target& to, int status, const std::string& body) {
     std::to_string(status) + ": "
       + (message && message->is_string() ? std::string{message->get_string()} : body),
     to_text(to.address),
-    "assay explain --model ... shows every gate"};
+    "assay explain --model '" + model + "' shows every gate"};
 }
 
 result<std::string, problem>
@@ -126,7 +126,7 @@ say(const target& to, const chat_options& options, const json::array& messages) 
     return unexpected{problem{
       problem_kind::unavailable, got.error().text, to_text(to.address), "is the ingress running?"}};
   if (got->status != 200)
-    return unexpected{failed(to, got->status, got->body)};
+    return unexpected{failed(to, options.model, got->status, got->body)};
   if (!printer.error().empty())
     return unexpected{problem{
       problem_kind::unavailable,

@@ -24,7 +24,7 @@ int print_token(const context& c, const json::object& answer, const char* whom, 
   std::printf("%s\n", text_at(answer, "token").c_str());
   std::fprintf(
     stderr,
-    "good for one %s until %s UTC; %s\n",
+    "good for one %s until %s; %s\n",
     whom,
     cell("expires_at_ms", answer.at("expires_at_ms")).c_str(),
     next
@@ -232,7 +232,8 @@ std::optional<problem> hosts_away(const context& c) {
     problem_kind::refused,
     "away now, so new keys would lock out: " + names + "; nobody's are changed",
     "hosts",
-    "start their agents, or assay revoke host NAME; --leave-hosts changes them all the same"};
+    "start their agents, or revoke what does not come back (" + c.self + " revoke host "
+      + names.substr(0, names.find(',')) + "); --leave-hosts changes them all the same"};
 }
 
 /// Whoever leads last, because it hands over first.
@@ -317,7 +318,7 @@ int trust_clock(const context& c, const std::string& reason) {
   if (!answer)
     return complain(answer.error());
   std::printf(
-    "the clock is trusted at %s UTC\n", date_text(number_at(*answer, "trusted_at_ms")).c_str()
+    "the clock is trusted at %s\n", date_text(number_at(*answer, "trusted_at_ms")).c_str()
   );
   return 0;
 }
@@ -326,7 +327,9 @@ int host_token(const context& c, const std::string& name) {
   auto answer = c.server.post("hosts/token", {{"name", name}});
   if (!answer)
     return complain(answer.error());
-  return print_token(c, *answer, "host", "on that host: assay host join TOKEN --data DIR");
+  auto next = "put it into a file on that host, and there: assay host join - --data /var/lib/assay"
+              + (name.empty() ? std::string{} : " --host " + name) + " < token";
+  return print_token(c, *answer, "host", next.c_str());
 }
 
 } // namespace assay::cli

@@ -32,9 +32,10 @@ int follow_move(const context& c, const json::object& answer, wait_options wait)
   auto move = text_at(answer, "move");
   if (!wait.wait) {
     std::printf(
-      "move %s is %s; follow it with: assay describe move %s\n",
+      "move %s is %s; follow it with: %s describe move %s\n",
       move.c_str(),
       text_at(answer, "state").c_str(),
+      c.self.c_str(),
       move.c_str()
     );
     return 0;
@@ -53,7 +54,7 @@ int follow_move(const context& c, const json::object& answer, wait_options wait)
     "move %s: %s%s\n",
     move.c_str(),
     state.c_str(),
-    state == "committed" ? (", undo with: assay reverse " + move).c_str()
+    state == "committed" ? (", undo with: " + c.self + " reverse " + move).c_str()
     : detail.empty()     ? ""
                          : (": " + detail).c_str()
   );
@@ -100,8 +101,9 @@ int qualify(
   auto id = text_at(*answer, "qualification");
   if (!wait.wait) {
     std::printf(
-      "qualification %s has begun; follow it with: assay describe qualification %s\n",
+      "qualification %s has begun; follow it with: %s describe qualification %s\n",
       id.c_str(),
+      c.self.c_str(),
       id.c_str()
     );
     return 0;

@@ -83,7 +83,7 @@ changes_at_node(const context& c, const std::string& route, std::int64_t limit) 
 int who_served(const context& c, const served_options& options) {
   auto at = time_of(options.at);
   if (!at)
-    return complain(at.error());
+    return misuse(at.error());
   auto found = options.file.empty() ? from_node(c, options.route, *at)
                                     : from_file(options.file, options.route, *at);
   if (!found)

@@ -30,17 +30,19 @@ void add_catalog(CLI::App& app, chosen& o) {
   does(apply_word, o, [](const context& c, const chosen& o) { return apply(c, o.apply); });
 
   auto* get_word = word(app, "get", "List things of one kind", "assay get implementations");
-  get_word
-    ->add_option(
-      "kind", o.kind, "pools, models, artifacts, implementations, hosts, moves, jobs, ..."
-    )
-    ->required();
+  get_word->add_option("kind", o.kind, "One of: " + kind_names())->required();
   does(get_word, o, [](const context& c, const chosen& o) { return get(c, o.kind); });
 
-  auto* describe_word =
-    word(app, "describe", "Show one thing with its history", "assay describe model smollm2");
-  describe_word->add_option("kind", o.kind)->required();
-  describe_word->add_option("name", o.name)->required();
+  auto* describe_word = word(
+    app,
+    "describe",
+    "Show one thing with its history; -o yaml as it was declared, -o json with all that is known",
+    "assay describe model smollm2\n"
+    "  assay describe implementation smollm2/local-cpu/smollm2-135m-q4\n"
+    "  assay describe pool local-cpu -o yaml"
+  );
+  describe_word->add_option("kind", o.kind, "One of: " + kind_names())->required();
+  describe_word->add_option("name", o.name, "As assay get KIND prints it")->required();
   does(describe_word, o, [](const context& c, const chosen& o) {
     return describe(c, o.kind, o.name);
   });
@@ -49,10 +51,13 @@ void add_catalog(CLI::App& app, chosen& o) {
     app,
     "delete",
     "Retire a declaration; refused while something depends on it",
-    "assay delete pool old-pool"
+    "assay delete key tryout-batch --reason \"nobody uses it\"\n"
+    "  assay delete pool local-cpu    # refused: its implementation depends on it"
   );
-  delete_word->add_option("kind", o.kind)->required();
-  delete_word->add_option("name", o.name)->required();
+  delete_word
+    ->add_option("kind", o.kind, "Of what assay apply declares: pool, model, artifact, ...")
+    ->required();
+  delete_word->add_option("name", o.name, "As assay get KIND prints it")->required();
   takes_reason(delete_word, o);
   does(delete_word, o, [](const context& c, const chosen& o) {
     return remove(c, o.kind, o.name, o.reason);
@@ -64,9 +69,11 @@ void add_moves(CLI::App& app, chosen& o) {
     app,
     "qualify",
     "Run an implementation's suite on its own replicas and record the verdict",
-    "assay qualify smollm2/local-cpu/q4 --wait"
+    "assay qualify smollm2/local-cpu/smollm2-135m-q4 --wait --reason \"new driver\"\n"
+    "  assay get qualifications        # what became of it"
   );
-  qualify_word->add_option("implementation", o.name)->required();
+  qualify_word->add_option("implementation", o.name, "As assay get implementations prints it")
+    ->required();
   takes_reason(qualify_word, o);
   takes_wait(qualify_word, o);
   does(qualify_word, o, [](const context& c, const chosen& o) {
@@ -77,9 +84,9 @@ void add_moves(CLI::App& app, chosen& o) {
     app,
     "promote",
     "Move traffic to a qualified implementation",
-    "assay promote smollm2/local-cpu/q4 --status production --reason \"first\" --wait"
+    "assay promote smollm2/local-cpu/smollm2-135m-q4 --status production --reason \"first\" --wait"
   );
-  promote_word->add_option("implementation", o.name)->required();
+  promote_word->add_option("implementation", o.name, "A qualified one")->required();
   promote_word->add_option("--status", o.status, "production (default), canary or batch-only")
     ->check(CLI::IsMember({"production", "canary", "batch-only"}));
   takes_reason(promote_word, o);
@@ -92,9 +99,10 @@ void add_moves(CLI::App& app, chosen& o) {
     app,
     "reverse",
     "Undo a move by its inverse, checked again now",
-    "assay reverse MOVE --reason \"worse answers\""
+    "assay reverse \"$(assay get moves -o name | tail -n 1)\" --reason \"worse answers\" --wait"
   );
-  reverse_word->add_option("move", o.name)->required();
+  reverse_word->add_option("move", o.name, "As assay get moves and assay history print it")
+    ->required();
   takes_reason(reverse_word, o);
   takes_wait(reverse_word, o);
   does(reverse_word, o, [](const context& c, const chosen& o) {
@@ -105,13 +113,14 @@ void add_moves(CLI::App& app, chosen& o) {
     app,
     "waive",
     "Let an implementation past named gates for a time, on the record",
-    "assay waive smollm2/local-cpu/q4 --gate 4 --gate 5 --hours 2 --reason \"demo\""
+    "assay waive smollm2/local-cpu/smollm2-135m-q4 --gate 4 --gate 5 --hours 2 --reason \"demo\""
   );
-  waive_word->add_option("implementation", o.name)->required();
+  waive_word->add_option("implementation", o.name, "As assay get implementations prints it")
+    ->required();
   waive_word->add_option("--gate", o.gates, "Gate number; repeat it for more")->required();
   waive_word->add_option("--reason", o.reason, "Why; it is kept in the ledger")->required();
   waive_word->add_option("--hours", o.hours, "How long it holds (24 at most)")
-    ->check(CLI::Range(1, 24));
+    ->check(whole_number(1, 24));
   does(waive_word, o, [](const context& c, const chosen& o) {
     return waive(c, o.name, o.gates, o.hours, o.reason);
   });
@@ -120,12 +129,12 @@ void add_moves(CLI::App& app, chosen& o) {
     app,
     "revoke",
     "Withdraw a qualification, key or host for good; close a waiver",
-    "assay revoke key laptop --reason \"lost\""
+    "assay revoke key tryout-batch --reason \"lost\""
   );
   revoke_word->add_option("kind", o.kind, "qualification, key, host or waiver")
     ->required()
     ->check(CLI::IsMember({"qualification", "key", "host", "waiver"}));
-  revoke_word->add_option("name", o.name)->required();
+  revoke_word->add_option("name", o.name, "As assay get KIND prints it")->required();
   takes_reason(revoke_word, o);
   does(revoke_word, o, [](const context& c, const chosen& o) {
     return revoke(c, o.kind, o.name, o.reason);
@@ -156,9 +165,11 @@ void add_moves(CLI::App& app, chosen& o) {
   decision->excludes(model);
   explain_word->require_option(1, 0);
   explain_word->add_option("--key", o.explain.key, "Name of the key that would ask");
-  explain_word->add_option("--input-tokens", o.explain.input_tokens);
-  explain_word->add_option("--output-tokens", o.explain.output_tokens);
-  explain_word->add_flag("--stream", o.explain.stream);
+  explain_word->add_option("--input-tokens", o.explain.input_tokens, "Of the prompt (0)")
+    ->check(whole_number(0, most_number));
+  explain_word->add_option("--output-tokens", o.explain.output_tokens, "At most asked for (0)")
+    ->check(whole_number(0, most_number));
+  explain_word->add_flag("--stream", o.explain.stream, "It would be streamed");
   does(explain_word, o, [](const context& c, const chosen& o) { return explain(c, o.explain); });
 }
 
@@ -183,8 +194,8 @@ void add_audit(CLI::App& app, CLI::App& ledger, chosen& o) {
     "Where two exports part, and what each has beyond the other",
     "assay ledger diff monday.ledger tuesday.ledger"
   );
-  diff_word->add_option("a", o.name)->required();
-  diff_word->add_option("b", o.text)->required();
+  diff_word->add_option("a", o.name, "An exported ledger")->required();
+  diff_word->add_option("b", o.text, "Another one")->required();
   does(diff_word, o, [](const context& c, const chosen& o) {
     return ledger_diff(c, o.name, o.text);
   });
@@ -203,7 +214,8 @@ void add_audit(CLI::App& app, CLI::App& ledger, chosen& o) {
   auto* history_word =
     word(app, "history", "How a route came to be, newest first", "assay history smollm2");
   history_word->add_option("route", o.name, "The model that clients name")->required();
-  history_word->add_option("--limit", o.limit)->check(CLI::Range(1, 1000));
+  history_word->add_option("--limit", o.limit, "How many, of the newest (20)")
+    ->check(whole_number(1, 1000));
   takes_file(history_word, o.text);
   does(history_word, o, [](const context& c, const chosen& o) {
     return history(c, o.name, o.limit, o.text);
@@ -213,7 +225,7 @@ void add_audit(CLI::App& app, CLI::App& ledger, chosen& o) {
 void add_cluster(CLI::App& app, chosen& o) {
   auto* status_word = word(app, "status", "Is it there, and how is it", "assay status --wait 60");
   status_word->add_option("--wait", o.seconds, "Seconds to wait for it")
-    ->check(CLI::NonNegativeNumber);
+    ->check(whole_number(0, most_number));
   does(status_word, o, [](const context& c, const chosen& o) {
     return status(c, std::chrono::seconds{o.seconds});
   });
@@ -222,7 +234,8 @@ void add_cluster(CLI::App& app, chosen& o) {
     word(app, "ledger", "The record of everything that was decided", "assay ledger log --limit 20");
   ledger->require_subcommand(1);
   auto* log_word = word(*ledger, "log", "The last records", "assay ledger log --subject smollm2");
-  log_word->add_option("--limit", o.limit)->check(CLI::Range(1, 1000));
+  log_word->add_option("--limit", o.limit, "How many, of the newest (20)")
+    ->check(whole_number(1, 1000));
   log_word->add_option("--subject", o.subject, "Only records about this thing");
   does(log_word, o, [](const context& c, const chosen& o) {
     return ledger_log(c, o.limit, o.subject);
@@ -255,70 +268,6 @@ void add_cluster(CLI::App& app, chosen& o) {
   does(env_word, o, [](const context& c, const chosen&) { return env(c); });
 }
 
-void add_jobs(CLI::App& app, chosen& o) {
-  auto* submit_word = word(
-    app,
-    "submit",
-    "Run a JSONL file of requests as a batch job",
-    "assay submit prompts.jsonl --model smollm2 --wait"
-  );
-  submit_word->add_option("file", o.submit.file, "JSONL, or - for standard input")->required();
-  submit_word->add_option("--model", o.submit.model)->required();
-  submit_word->add_option("--name", o.submit.name, "What to call it (the file's name)");
-  submit_word->add_option("--priority", o.submit.priority)
-    ->check(CLI::IsMember({"urgent", "normal", "backfill"}));
-  takes_wait(submit_word, o);
-  does(submit_word, o, [](const context& c, const chosen& o) {
-    auto options = o.submit;
-    options.wait = o.wait;
-    return submit(c, options);
-  });
-
-  auto* queue_word = word(app, "queue", "Jobs, newest first", "assay queue");
-  does(queue_word, o, [](const context& c, const chosen&) { return queue(c); });
-
-  auto* job = word(app, "job", "One batch job", "assay job show JOB");
-  job->require_subcommand(1);
-  auto* show_word = word(*job, "show", "Its state, and why it waits", "assay job show JOB");
-  show_word->add_option("job", o.name)->required();
-  does(show_word, o, [](const context& c, const chosen& o) { return job_show(c, o.name); });
-  for (const auto& [verb, what, about] : {
-         std::tuple{"results", "output", "Its output, one JSON line for each item"},
-         std::tuple{"errors", "errors", "The items that failed, with the reason"},
-       }) {
-    auto* app_word =
-      word(*job, verb, about, (std::string{"assay job "} + verb + " JOB > out.jsonl").c_str());
-    app_word->add_option("job", o.name)->required();
-    does(app_word, o, [what](const context& c, const chosen& o) {
-      return job_download(c, o.name, what);
-    });
-  }
-  auto* cancel_word = word(*job, "cancel", "Stop it and keep what is done", "assay job cancel JOB");
-  cancel_word->add_option("job", o.name)->required();
-  takes_reason(cancel_word, o);
-  does(cancel_word, o, [](const context& c, const chosen& o) {
-    return job_change(c, o.name, "cancel", o.reason);
-  });
-}
-
-void add_chat(CLI::App& app, chosen& o) {
-  auto* chat_word = word(
-    app,
-    "chat",
-    "Talk to a model through the ingress",
-    "assay chat --model smollm2 \"Tell me a joke.\""
-  );
-  chat_word->add_option("text", o.chat.text, "What to say; without it a conversation begins");
-  chat_word->add_option("--model", o.chat.model)->required();
-  chat_word->add_option("--max-tokens", o.chat.max_tokens)->check(CLI::PositiveNumber);
-  chat_word->add_flag("--no-stream", o.no_stream, "Show the answer when it is whole");
-  does(chat_word, o, [](const context& c, const chosen& o) {
-    auto options = o.chat;
-    options.stream = !o.no_stream;
-    return chat(c, options);
-  });
-}
-
 void build(CLI::App& app, chosen& o) {
   app.description("Assay: a control plane for AI accelerators without Kubernetes");
   app.set_version_flag("--version", ASSAY_VERSION);
@@ -339,31 +288,68 @@ void build(CLI::App& app, chosen& o) {
       "table, json, yaml or name"
     )
     ->check(CLI::IsMember({"table", "json", "yaml", "name"}));
-  app.footer("\nExit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 refused, 5 unavailable.\n"
-             "Example:\n  assay apply -f catalog/ && assay qualify smollm2/local-cpu/q4 --wait\n");
+  app.name("assay");
+  app.footer("\nassay help WORD is assay WORD --help.\n"
+             "Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 refused, 5 unavailable.\n"
+             "Example:\n  assay apply -f catalog/ && assay qualify "
+             "smollm2/local-cpu/smollm2-135m-q4 --wait\n");
   add_catalog(app, o);
   add_moves(app, o);
   add_cluster(app, o);
   add_members(app, o);
   add_jobs(app, o);
-  add_chat(app, o);
+  refuse_empty(app);
 }
 
-/// CLI11 only says that a subcommand is missing.
-bool is_unknown_word(const CLI::App& app, int argc, char** argv) {
-  auto is_it = [&](const CLI::App* one) { return one->get_name() == argv[1]; };
-  return argc > 1 && argv[1][0] != '-' && app.get_subcommands(is_it).empty();
+/// CLI11 only says that a subcommand is missing. Empty: every word is known, as far as words go.
+std::string unknown_word(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto* at = &app;
+  std::string path = "assay";
+  for (const auto& word : words) {
+    std::string allowed;
+    const CLI::App* next = nullptr;
+    for (const auto* one : at->get_subcommands([](const CLI::App*) { return true; })) {
+      allowed += (allowed.empty() ? "" : ", ") + one->get_name();
+      if (one->get_name() == word)
+        next = one;
+    }
+    if (allowed.empty() || word.starts_with('-'))
+      return {};
+    if (!next)
+      return "'" + shortened(word) + "' is no word of `" + path + "`; allowed: " + allowed;
+    at = next;
+    path += " " + word;
+  }
+  return {};
+}
+
+/// `help WORD` is `WORD --help`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (words.empty() || words.front() != "help")
+    return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
+}
+
+/// As a shell takes it for one word.
+std::string in_one_word(const std::string& word) {
+  constexpr auto plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=@%+,-";
+  return word.find_first_not_of(plain) == std::string::npos ? word : "'" + word + "'";
 }
 
 int run(int argc, char** argv) {
   CLI::App app;
   chosen o;
   build(app, o);
+  auto words = words_of(argc, argv);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend())
+    ); // It takes them from the back.
   } catch (const CLI::ParseError& why) {
-    if (is_unknown_word(app, argc, argv)) {
-      std::fprintf(stderr, "assay: '%s' is no word of it; assay --help lists them\n", argv[1]);
+    if (auto unknown = unknown_word(app, words); !unknown.empty()) {
+      std::fprintf(stderr, "assay: %s\n", unknown.c_str());
       return usage_error;
     }
     return app.exit(why) == 0 ? 0 : usage_error;
@@ -371,7 +357,9 @@ int run(int argc, char** argv) {
   auto server = find_server(o.server);
   if (!server)
     return complain(server.error());
-  return o.deed(context{admin_client{std::move(*server)}, o.how, look_at_terminal()});
+  auto self = o.server.empty() ? std::string{"assay"} : "assay --server " + in_one_word(o.server);
+  return o.deed(context{
+    admin_client{std::move(*server)}, o.how, look_at_terminal(), std::move(self)});
 }
 
 } // namespace

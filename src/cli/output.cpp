@@ -185,12 +185,17 @@ std::string show_object(const json::object& object, format how, const terminal& 
   std::vector<row> rows;
   for (const auto& [key, value] : object)
     rows.push_back({label(key), cell(key, value)});
-  return draw_table(rows, where.columns);
+  return draw_fields(rows, where.columns);
 }
 
 int complain(const problem& p) {
   std::fprintf(stderr, "assay: %s\n", to_text(p).c_str());
   return exit_code(p.kind);
+}
+
+int misuse(const problem& p) {
+  complain(p);
+  return 2;
 }
 
 void note_copy(const json::object& answer) {
@@ -199,7 +204,7 @@ void note_copy(const json::object& answer) {
     return;
   std::fprintf(
     stderr,
-    "assay: no leader could be asked; this is the copy of the member that was, as of %s UTC\n",
+    "assay: no leader could be asked; this is the copy of the member that was, as of %s\n",
     date_text(answer.at("as_of_ms").as_int64()).c_str()
   );
 }

@@ -35,4 +35,7 @@ void note_copy(const json::object& answer);
 /// Prints `assay: ...` to standard error and returns the exit code of its kind.
 int complain(const problem& p);
 
+/// The same for a word that no command line has: exit code 2, like every other usage error.
+int misuse(const problem& p);
+
 } // namespace assay::cli

@@ -14,22 +14,34 @@ namespace assay::cli {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t narrowest = 8;
+constexpr std::size_t narrowest = 8; ///< Of a column, unless it has to be
+constexpr std::size_t least = 3;     ///< for the table to fit.
 constexpr std::chrono::seconds line_every{10};
 
 bool starts_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
 }
 
-/// At most `most` characters; what is cut off is shown by `…`.
-std::string fit(const std::string& text, std::size_t most) {
-  if (width(text) <= most)
-    return text;
-  std::size_t end = 0;
-  for (std::size_t seen = 0; end < text.size(); ++end)
-    if (starts_character(text[end]) && ++seen == most)
+/// The byte at which character number `count` begins.
+std::size_t byte_of(std::string_view text, std::size_t count) {
+  std::size_t at = 0;
+  for (std::size_t seen = 0; at < text.size(); ++at)
+    if (starts_character(text[at]) && seen++ == count)
       break;
-  return text.substr(0, end) + "…";
+  return at;
+}
+
+/// At most `most` characters; what is cut out is shown by `…`. A sentence loses its end; a name its
+/// middle, because names of one kind differ at their ends.
+std::string fit(const std::string& text, std::size_t most) {
+  auto all = width(text);
+  if (all <= most)
+    return text;
+  if (most == 0)
+    return {};
+  auto behind = text.find(' ') == std::string::npos ? (most - 1) / 2 : 0;
+  return text.substr(0, byte_of(text, most - 1 - behind)) + "…"
+         + text.substr(byte_of(text, all - behind));
 }
 
 std::vector<std::size_t> natural_widths(const std::vector<row>& rows) {
@@ -46,23 +58,51 @@ std::size_t total(const std::vector<std::size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) + gap * (widths.size() - 1);
 }
 
-/// The first column is what people type again: it is cut only when nothing else is left to cut.
-void shrink(std::vector<std::size_t>& widths, const row& head, std::size_t columns) {
-  for (std::size_t first = 1; total(widths) > columns;) {
-    auto widest = widths.end();
-    for (auto it = widths.begin() + static_cast<std::ptrdiff_t>(first); it < widths.end(); ++it) {
-      auto index = static_cast<std::size_t>(it - widths.begin());
-      auto floor = std::max(narrowest, index < head.size() ? width(head[index]) : 0);
-      if (*it > floor && (widest == widths.end() || *it > *widest))
-        widest = it;
-    }
-    if (widest == widths.end() && first == 0)
+/// `2026-12-01T22:10:09Z` says nothing when it is cut.
+bool is_time(std::string_view cell) {
+  return cell.size() == sizeof "2026-12-01T22:10:09Z" - 1 && cell[10] == 'T' && cell.back() == 'Z';
+}
+
+/// Makes the widest of the columns from `first` on narrower, as far as their floors let.
+void shrink_to(
+  std::vector<std::size_t>& widths,
+  const std::vector<std::size_t>& floors,
+  std::size_t first,
+  std::size_t columns
+) {
+  while (total(widths) > columns) {
+    auto widest = widths.size();
+    for (auto i = first; i < widths.size(); ++i)
+      if (widths[i] > floors[i] && (widest == widths.size() || widths[i] > widths[widest]))
+        widest = i;
+    if (widest == widths.size())
       return;
-    if (widest == widths.end())
-      first = 0;
-    else
-      --*widest;
+    --widths[widest];
   }
+}
+
+/// The first column is what people type again, so it is cut last; before it heads and times.
+void shrink(std::vector<std::size_t>& widths, const std::vector<row>& rows, std::size_t columns) {
+  std::vector<std::size_t> floors(widths.size(), narrowest);
+  for (std::size_t i = 0; i < rows.front().size(); ++i)
+    floors[i] = std::max(narrowest, width(rows.front()[i]));
+  for (const auto& line : rows)
+    for (std::size_t i = 0; i < line.size(); ++i)
+      if (is_time(line[i]))
+        floors[i] = std::max(floors[i], line[i].size());
+  shrink_to(widths, floors, 1, columns);
+  shrink_to(widths, std::vector(widths.size(), narrowest), 1, columns);
+  shrink_to(widths, std::vector(widths.size(), narrowest), 0, columns);
+  shrink_to(widths, std::vector(widths.size(), least), 0, columns);
+}
+
+/// Where a line of at most `most` characters ends: behind a space when there is one.
+std::size_t line_end(std::string_view text, std::size_t most) {
+  if (width(text) <= most)
+    return text.size();
+  auto end = byte_of(text, most);
+  auto space = text.substr(0, end + 1).rfind(' ');
+  return space == std::string_view::npos || space == 0 ? end : space + 1;
 }
 
 } // namespace
@@ -87,7 +127,7 @@ std::string draw_table(const std::vector<row>& rows, std::size_t columns) {
     return {};
   auto widths = natural_widths(rows);
   if (columns > 0)
-    shrink(widths, rows.front(), columns);
+    shrink(widths, rows, columns);
   std::string text;
   for (const auto& line : rows) {
     std::string drawn;
@@ -99,6 +139,27 @@ std::string draw_table(const std::vector<row>& rows, std::size_t columns) {
     }
     drawn.erase(drawn.find_last_not_of(' ') + 1);
     text += drawn + '\n';
+  }
+  return text;
+}
+
+std::string draw_fields(const std::vector<row>& rows, std::size_t columns) {
+  std::size_t names = 0;
+  for (const auto& line : rows)
+    names = std::max(names, width(line[0]));
+  auto begin = names + gap;
+  auto room = columns > begin + narrowest ? columns - begin : std::string::npos;
+  std::string text;
+  for (const auto& line : rows) {
+    auto head = line[0] + std::string(begin - width(line[0]), ' ');
+    for (std::string_view left = line[1]; !left.empty() || !head.empty(); head.clear()) {
+      auto end = line_end(left, room);
+      text += head.empty() ? std::string(begin, ' ') : head;
+      text += left.substr(0, end);
+      text.erase(text.find_last_not_of(' ') + 1);
+      text += '\n';
+      left.remove_prefix(end);
+    }
   }
   return text;
 }
@@ -146,7 +207,7 @@ std::string date_text(std::int64_t unix_ms) {
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
 

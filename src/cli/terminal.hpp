@@ -21,9 +21,12 @@ terminal look_at_terminal();
 using row = std::vector<std::string>;
 
 /// Columns padded with two spaces between them; the first row is the head. When the lines would be
-/// longer than `columns`, the widest columns are cut with `…`, none below its head or eight
-/// characters.
+/// longer than `columns`, the widest columns are cut with `…`: first those that are no name, no
+/// time and wider than their head, then what has to be.
 std::string draw_table(const std::vector<row>& rows, std::size_t columns);
+
+/// `name  value` lines. Values are whole: one that is too wide goes on below itself.
+std::string draw_fields(const std::vector<row>& rows, std::size_t columns);
 
 /// Characters as a terminal counts them: UTF-8 code points (wide glyphs count as one).
 std::size_t width(std::string_view utf8);
@@ -48,7 +51,7 @@ private:
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
-/// `2026-12-01 22:10:09` UTC.
+/// `2026-12-01T22:10:09Z`, as RFC 3339 has it and --at takes it: every time that people are shown.
 std::string date_text(std::int64_t unix_ms);
 
 } // namespace assay::cli

@@ -3,15 +3,20 @@
 //
 // Included by src/cli/main.cpp and src/cli/words_*.cpp alone, the only files that see CLI11.
 
+#include "src/base/text.hpp"
 #include "src/cli/commands.hpp"
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 namespace assay::cli {
+
+inline constexpr std::int64_t most_number = 1'000'000'000;
 
 /// Everything the options fill in, and the deed that was chosen.
 struct chosen {
@@ -36,8 +41,22 @@ struct chosen {
 
 inline CLI::App* word(CLI::App& parent, const char* name, const char* about, const char* example) {
   auto* app = parent.add_subcommand(name, about);
+  // Names are those of deploy/try, so that they can be typed there (tests/cli compares them).
   app->footer(std::string{"\nExample:\n  "} + example + "\n");
   return app;
+}
+
+/// A number that CLI11 would name by the bounds of its type.
+inline CLI::Validator whole_number(std::int64_t from, std::int64_t to) {
+  auto check = [from, to](const std::string& text) -> std::string {
+    std::int64_t number = 0;
+    auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (bad == std::errc{} && end == text.data() + text.size() && number >= from && number <= to)
+      return {};
+    auto what = "'" + shortened(text) + "' is not a whole number from " + std::to_string(from);
+    return what + (to == most_number ? " on" : " to " + std::to_string(to));
+  };
+  return {check, ""};
 }
 
 /// What the word does once the command line is read.
@@ -58,9 +77,24 @@ inline void takes_wait(CLI::App* app, chosen& o) {
       [&o](int seconds) { o.wait.limit = std::chrono::seconds{seconds}; },
       "Seconds to follow it for (900)"
     )
-    ->check(CLI::PositiveNumber);
+    ->check(whole_number(1, most_number));
 }
 
+/// What is missing is left out on a command line: an empty word is a variable that was not set.
+inline void refuse_empty(CLI::App& app) {
+  auto check = [](const std::string& text) {
+    return text.empty() ? std::string{"is empty; was a variable of the shell not set?"}
+                        : std::string{};
+  };
+  for (auto* option : app.get_options())
+    if (option->get_positional() || option->get_required())
+      option->check(CLI::Validator{check, ""});
+  for (auto* word : app.get_subcommands([](CLI::App*) { return true; }))
+    refuse_empty(*word);
+}
+
+/// `submit`, `queue`, `job` and `chat` (words_jobs.cpp).
+void add_jobs(CLI::App& app, chosen& o);
 /// `cluster` and `host` (words_cluster.cpp).
 void add_members(CLI::App& app, chosen& o);
 

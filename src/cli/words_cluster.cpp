@@ -98,7 +98,7 @@ void add_cluster_words(CLI::App& app, chosen& o) {
     "Hand leadership over, to the most level coordinator or the one named",
     "assay cluster transfer node-b"
   );
-  transfer_word->add_option("member", o.name);
+  transfer_word->add_option("member", o.name, "As assay cluster status prints it");
   does(transfer_word, o, [](const context& c, const chosen& o) {
     return cluster_transfer(c, o.name);
   });
@@ -108,7 +108,7 @@ void add_cluster_words(CLI::App& app, chosen& o) {
     "Take a member out for good; its disk can join again under a new id",
     "assay cluster remove node-c --reason \"disk lost\""
   );
-  remove_word->add_option("member", o.name)->required();
+  remove_word->add_option("member", o.name, "As assay cluster status prints it")->required();
   takes_reason(remove_word, o);
   does(remove_word, o, [](const context& c, const chosen& o) {
     return cluster_remove(c, o.name, o.reason);
@@ -138,7 +138,7 @@ void add_host_words(CLI::App& app, chosen& o) {
     *host,
     "token",
     "A token by which one host may join, once, within 15 minutes",
-    "assay host token"
+    "assay host token --name node-17 > token"
   );
   token_word->add_option(
     "--name", o.name, "For which host, as the record says; it may join under any name"
@@ -147,8 +147,9 @@ void add_host_words(CLI::App& app, chosen& o) {
   auto* join_word = word(
     *host,
     "join",
-    "Register this host (run it there); --data DIR and --host NAME may follow the token",
-    "assay host join - --data /var/lib/assay < token"
+    "Register this host (run it there); --data DIR, --host NAME and --path DIR (its runtimes) may "
+    "follow the token",
+    "assay host join - --data /var/lib/assay --path /opt/assay/llama/bin < token"
   );
   join_word->add_option("token", o.text, "The token, or - to read it from standard input")
     ->required();
@@ -160,8 +161,8 @@ void add_host_words(CLI::App& app, chosen& o) {
     };
   });
   auto* show_host =
-    word(*host, "show", "One host: devices, fingerprint, replicas", "assay host show node-17");
-  show_host->add_option("name", o.name)->required();
+    word(*host, "show", "One host: devices, fingerprint, replicas", "assay host show local");
+  show_host->add_option("name", o.name, "As assay get hosts prints it")->required();
   does(show_host, o, [](const context& c, const chosen& o) {
     return describe(c, "hosts", o.name);
   });

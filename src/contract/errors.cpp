@@ -1,5 +1,7 @@
 #include "src/contract/errors.hpp"
 
+#include "src/base/text.hpp"
+
 #include <array>
 
 namespace assay::contract {
@@ -63,7 +65,7 @@ const failure_row& describe(failure f) {
 std::string to_json(failure f, std::string_view message, std::string_view param) {
   const auto& row = describe(f);
   std::string json = R"({"error":{"message":)";
-  append_string(json, message);
+  append_string(json, shortened(message));
   json += R"(,"type":)";
   append_string(json, row.type);
   json += R"(,"param":)";

@@ -1,6 +1,7 @@
 #include "src/http/service_listener.hpp"
 
 #include "src/base/log.hpp"
+#include "src/http/service_guests.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -11,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/basic_stream.hpp>
@@ -21,10 +23,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <exception>
+#include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace assay::http {
@@ -81,6 +86,8 @@ constexpr auto bad_target =
   R"({"error":{"kind":"invalid","what":"the request target is not a path","where":"","next":""}})";
 constexpr auto malformed =
   R"({"error":{"kind":"invalid","what":"this is no HTTP/1.1 request","where":"","next":"send a request line, header fields and a blank line"}})";
+constexpr auto no_room =
+  R"({"error":{"kind":"unavailable","what":"too many large bodies are in memory here","where":"","next":"try again in a second, or send and ask for less at a time"}})";
 constexpr auto too_large =
   R"({"error":{"kind":"invalid","what":"the request body is too large","where":"","next":"send less at a time"}})";
 
@@ -95,6 +102,15 @@ std::string text_of(const std::exception_ptr& thrown) {
 }
 
 using peer_stream = beast::basic_stream<any_stream, asio::any_io_executor>;
+
+/// What all connections of a listener share.
+struct house {
+  const service_options& options;
+  const service_handler& handler;
+  guest_list<peer_stream> guests;
+  byte_budget bytes;
+};
+using guest = guest_list<peer_stream>::place;
 
 asio::awaitable<bool> send_whole(
   peer_stream& stream,
@@ -143,43 +159,119 @@ asio::awaitable<bool> send_pieces(
   }
 }
 
-asio::awaitable<void> serve(
-  any_stream::socket socket,
-  const service_options& options,
-  const service_handler& handler,
-  [[maybe_unused]] std::shared_ptr<void> admitted // Counted as open until this ends.
-) {
-  auto uid = options.unix_path.empty() ? std::nullopt : uid_of(socket);
+/// What a body may need: its length, or, when that is not said, as much as any may have.
+std::uint64_t bytes_of(const wire_request& parser, const service_options& options) {
+  if (auto length = parser.content_length())
+    return *length;
+  return parser.chunked() ? options.body_bytes : 0;
+}
+
+bool is_from_parser(const boost::system::error_code& why) {
+  return why.category() == bhttp::make_error_code(bhttp::error::end_of_stream).category();
+}
+
+bool is_gone(const boost::system::error_code& why) {
+  return why == bhttp::error::end_of_stream || why == bhttp::error::partial_message
+         || (why && !is_from_parser(why));
+}
+
+/// A request as it was read, or what to answer instead.
+struct heard {
+  std::optional<service_request> request;
+  service_response refusal;
+  byte_budget::share room; ///< For its body.
+  bool keep_alive = false;
+  bool is_head = false;
+  bool is_whole = false; ///< Else there may be more to read of it.
+};
+
+/// Nothing: the peer left, or the connection did, and nobody is there to be answered.
+asio::awaitable<std::optional<heard>>
+hear(peer_stream& stream, beast::flat_buffer& buffer, house& in) {
+  wire_request parser;
+  parser.body_limit(in.options.body_bytes);
+  stream.expires_after(in.options.idle);
+  auto [bad_head, head] = co_await bhttp::async_read_header(stream, buffer, parser, as_result);
+  if (is_gone(bad_head))
+    co_return std::nullopt;
+  heard h;
+  h.is_head = parser.get().method() == bhttp::verb::head;
+  auto why = bad_head;
+  if (!why) {
+    auto room = in.bytes.take(bytes_of(parser, in.options));
+    if (!room) {
+      h.refusal = {503, "application/json", no_room, {}};
+      co_return h;
+    }
+    h.room = std::move(*room);
+    auto [bad_body, body] = co_await bhttp::async_read(stream, buffer, parser, as_result);
+    if (is_gone(bad_body))
+      co_return std::nullopt;
+    why = bad_body;
+  }
+  if (why) {
+    auto is_large = why == bhttp::error::body_limit;
+    h.refusal = {is_large ? 413 : 400, "application/json", is_large ? too_large : malformed, {}};
+    co_return h;
+  }
+  h.is_whole = true;
+  h.keep_alive = parser.get().keep_alive();
+  h.request = read(parser.get());
+  h.refusal = {400, "application/json", bad_target, {}};
+  co_return h;
+}
+
+/// Closing with bytes unread would reset the connection, and the refusal be lost on its way.
+asio::awaitable<void> linger(peer_stream& stream) {
+  boost::system::error_code ignored; // Whether the peer is still there shows below.
+  stream.socket().shutdown(asio::socket_base::shutdown_send, ignored);
+  stream.expires_after(limits::linger_time);
+  std::vector<char> piece(64 << 10);
+  for (std::size_t left = limits::service_body_bytes; left > 0;) {
+    auto [why, count] = co_await stream.async_read_some(asio::buffer(piece), as_result);
+    if (why)
+      co_return;
+    left -= std::min(left, count);
+  }
+}
+
+asio::awaitable<void> serve(any_stream::socket socket, house& in, guest me) {
+  auto uid = in.options.unix_path.empty() ? std::nullopt : uid_of(socket);
   peer_stream stream{std::move(socket)};
+  me->stream = &stream;
+  struct farewell {
+    house& from;
+    const guest& who;
+    ~farewell() { from.guests.leave(who); }
+  } when_ended{in, me};
   beast::flat_buffer buffer;
   for (bool keep_alive = true; keep_alive;) {
-    wire_request parser;
-    parser.body_limit(options.body_bytes);
-    stream.expires_after(options.idle);
-    auto [why, count] = co_await bhttp::async_read(stream, buffer, parser, as_result);
-    auto is_gone = why == bhttp::error::end_of_stream || why == bhttp::error::partial_message;
-    if (is_gone || (why && why.category() != bhttp::make_error_code(bhttp::error::end_of_stream).category()))
-      break; // The peer left, or the connection did: nobody is there to be answered.
-    auto is_large = why == bhttp::error::body_limit;
-    service_response answer{
-      is_large ? 413 : 400, "application/json", is_large ? too_large : malformed};
-    keep_alive = !why && parser.get().keep_alive();
-    if (!why) {
-      auto request = read(parser.get());
-      answer = {400, "application/json", bad_target};
-      if (request) {
-        request->peer_uid = uid;
-        answer = handler(*request);
-      }
+    if (!in.guests.note(me, true))
+      break;
+    auto h = co_await hear(stream, buffer, in);
+    if (!h || !in.guests.note(me, false))
+      break;
+    keep_alive = h->keep_alive;
+    auto answer = std::move(h->refusal);
+    if (h->request) {
+      h->request->peer_uid = uid;
+      answer = in.handler(*h->request);
+      h->request.reset();
+      h->room = {};
     }
-    auto is_head = parser.get().method() == bhttp::verb::head;
+    auto room = in.bytes.take(answer.body.size());
+    if (!room)
+      answer = {503, "application/json", no_room, {}};
     bool is_sent = false;
-    if (answer.next_piece && !is_head)
-      is_sent = co_await send_pieces(stream, options.idle, answer, keep_alive);
+    if (answer.next_piece && !h->is_head)
+      is_sent = co_await send_pieces(stream, in.options.idle, answer, keep_alive);
     else
-      is_sent = co_await send_whole(stream, options.idle, std::move(answer), keep_alive, is_head);
+      is_sent =
+        co_await send_whole(stream, in.options.idle, std::move(answer), keep_alive, h->is_head);
     if (!is_sent)
       break;
+    if (!h->is_whole)
+      co_await linger(stream);
   }
   boost::system::error_code ignored; // The connection ends either way.
   stream.socket().shutdown(asio::socket_base::shutdown_both, ignored);
@@ -196,6 +288,7 @@ public:
     context_.stop();
     for (auto& thread : threads_)
       thread.join();
+    house_.guests.forget_all(); // Their strands belong to the context.
     if (!options_.unix_path.empty())
       ::unlink(options_.unix_path.c_str());
   }
@@ -245,7 +338,8 @@ private:
 
   asio::awaitable<void> accept(any_acceptor acceptor) {
     while (true) {
-      auto [why, socket] = co_await acceptor.async_accept(as_result);
+      asio::any_io_executor strand{asio::make_strand(context_)};
+      auto [why, socket] = co_await acceptor.async_accept(strand, as_result);
       if (why == asio::error::operation_aborted)
         co_return;
       // Out of descriptors: without a pause this would ask for ever and get the same answer.
@@ -253,13 +347,14 @@ private:
         asio::steady_timer pause{context_, accept_pause};
         co_await pause.async_wait(as_result);
       }
-      if (why || open_.load() >= options_.connections)
+      if (why)
         continue;
-      open_.fetch_add(1);
-      std::shared_ptr<void> admitted{nullptr, [this](void*) { open_.fetch_sub(1); }};
+      auto place = house_.guests.admit(socket.get_executor());
+      if (!place)
+        continue;
       asio::co_spawn(
-        context_,
-        serve(std::move(socket), options_, handler_, std::move(admitted)),
+        socket.get_executor(),
+        serve(std::move(socket), house_, place),
         [](std::exception_ptr thrown) {
           if (thrown)
             log::error("service_handler_threw", {{"why", text_of(thrown)}});
@@ -270,7 +365,11 @@ private:
 
   const service_options options_;
   const service_handler handler_;
-  std::atomic<std::size_t> open_ = 0;
+  house house_{
+    options_,
+    handler_,
+    guest_list<peer_stream>{options_.connections},
+    byte_budget{options_.bodies_bytes}};
   asio::io_context context_;
   std::uint16_t port_ = 0;
   std::vector<std::thread> threads_;

@@ -4,6 +4,7 @@
 // A few threads call one handler with whole requests; the handler may block. Applications never
 // come here: their listener is src/http/ingress_server.hpp.
 
+#include "src/base/limits.hpp"
 #include "src/base/problem.hpp"
 #include "src/base/result.hpp"
 
@@ -42,8 +43,12 @@ struct service_options {
   std::string host = "127.0.0.1"; ///< else this IP address
   std::uint16_t port = 0;         ///< and port; 0 takes a free one.
   unsigned threads = 2;
-  std::size_t body_bytes = 64 << 20;
-  std::size_t connections = 256;
+  std::size_t body_bytes = limits::service_body_bytes;
+  /// When so many are open, the one that has sent no request for longest is closed for the next.
+  std::size_t connections = limits::service_connections;
+  /// Of the bodies and answers in memory that are above limits::service_small_bytes; who asks for
+  /// more is answered 503.
+  std::size_t bodies_bytes = limits::service_bodies_bytes;
   std::chrono::milliseconds idle{30'000};
 };
 

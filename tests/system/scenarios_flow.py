@@ -29,7 +29,7 @@ def audit(w, name, move):
     for part in (name, move, f"assay reverse {move}", "qualification", "policy short", "in force", "record "):
         expect(part in said.out, f"the answer names {part}", said)
     w.assay("who-served", "tiny", "--at", "2001-01-01T00:00:00Z", "--file", copy, **nobody).ends(3, "carried nothing yet")
-    w.assay("who-served", "tiny", "--at", "yesterday").ends(1, "RFC 3339")
+    w.assay("who-served", "tiny", "--at", "yesterday").ends(2, "RFC 3339")
     w.assay("who-served", "none").ends(3, "routes: tiny")
     w.assay("history", "tiny", "--file", copy, **nobody).ends(0, move)
     expect(w.assay("history", "tiny", "-o", "json").json() == w.assay("history", "tiny", "--file", copy, "-o", "json").json(),

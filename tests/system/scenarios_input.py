@@ -210,6 +210,18 @@ def scenario_exit_codes():
         w.assay("approve", "x").ends(2, "--reason")
         w.assay("cluster", "trust-clock", "--reason", "checked").ends(0, "trusted")
         w.assay().ends(2)
+        w.assay("help").ends(0, "Exit codes", "apply")
+        w.assay("help", "ledger", "log").ends(0, "--subject")
+        w.assay("help", "sing").ends(2, "sing", "apply")
+        w.assay("ledger", "get", "1").ends(2, "'get'", "`assay ledger`", "show")
+        for words in (("ledger", "verify", ""), ("ledger", "show", ""), ("get", ""), ("describe", "model", ""),
+                      ("qualify", ""), ("chat", "--model", "", "x"), ("host", "join", "")):
+            w.assay(*words).ends(2, "is empty")
+        w.assay("chat", "--model", "tiny", "--max-tokens", "0", "x").ends(2, "max-tokens", "'0'", "from 1 on")
+        w.assay("ledger", "log", "--limit", "many").ends(2, "'many'", "from 1 to 1000")
+        w.assay("who-served", "tiny", "--at", "yesterday").ends(2, "yesterday", "RFC 3339")
+        server = f"unix:{w.data}/run/admin.sock"
+        w.assay("--server", server, "host", "token", "--name", "n1").ends(0, "--host n1 < token")
         w.assay("get", "unicorns").ends(2, "unicorns", "pools")
         w.assay("describe", "model", "nobody").ends(3, "nobody")
         w.assay("apply", "-f", w.root / "no-such-file").ends(3, "no-such-file")

@@ -22,4 +22,12 @@ TEST_CASE("a problem reads as place, fact, advice") {
   CHECK(to_text(p) == "unknown key 'colour'");
 }
 
+TEST_CASE("a value of a megabyte is not told back whole") {
+  problem p{
+    problem_kind::invalid, "'" + std::string(1 << 20, 'x') + "' is no name", "name", "letters"};
+  auto text = to_text(p);
+  CHECK(text.size() < 2'000);
+  CHECK(text.ends_with("' is no name; letters"));
+}
+
 } // namespace assay

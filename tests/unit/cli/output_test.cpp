@@ -20,9 +20,9 @@ const auto items =
 TEST_CASE("cells are for eyes: dates, yes and no, lists, whole numbers, a dash for nothing") {
   CHECK(
     show_items(items, format::table, {})
-    == "NAME  SINCE                READY  CLASSES  LOAD       WHY\n"
-       "a     1970-01-01 00:00:00  yes    x, y     0.5        -\n"
-       "b     -                    no     -        123456789  no\n"
+    == "NAME  SINCE                 READY  CLASSES  LOAD       WHY\n"
+       "a     1970-01-01T00:00:00Z  yes    x, y     0.5        -\n"
+       "b     -                     no     -        123456789  no\n"
   );
 }
 
@@ -49,6 +49,7 @@ TEST_CASE("kinds are known by plural, singular and shorthand; others are named w
   CHECK(*kind_path("pools") == "pools");
   CHECK(*kind_path("policy") == "policies");
   CHECK(*kind_path("impl") == "implementations");
+  CHECK_FALSE(kind_path(""));
   auto unknown = kind_path("pod");
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().next.find("implementations") != std::string::npos);

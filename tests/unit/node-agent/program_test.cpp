@@ -54,6 +54,7 @@ TEST_CASE("what join wrote down is what a run with nothing but its data director
   joined.host = "node: \"17\"";
   joined.coordinators = {"10.0.0.1:7103", "[fd00::2]:7103"};
   joined.keys = data.path() / "its keys";
+  joined.path = {"/opt/llama bin", "/opt/other"};
   auto path = data.write("agent/agent.yaml", joined_config_text(joined));
   CHECK(path == joined_config_path(data.path()));
   auto read = [](std::vector<std::string> words) {
@@ -88,6 +89,8 @@ TEST_CASE("every command is read with its words, and a word too many is refused"
   auto join = read({"assay-agent", "join", "TOKEN", "--data", "/d"});
   REQUIRE(std::holds_alternative<join_command>(join));
   CHECK(std::get<join_command>(join).data == "/d");
+  CHECK(std::get<just_exit>(read({"assay-agent", "help"})).code == 0);
+  CHECK(std::get<just_exit>(read({"assay-agent", "help", "join"})).code == 0);
   CHECK(std::get<hold_command>(read({"assay-agent", "hold", "/d"})).directory == "/d");
   CHECK(std::get<stop_command>(read({"assay-agent", "stop", "--data", "/d"})).data == "/d");
   for (const auto& wrong : std::vector<std::vector<std::string>>{

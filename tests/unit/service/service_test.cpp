@@ -1,5 +1,6 @@
 #include "src/http/client.hpp"
 #include "src/http/service_listener.hpp"
+#include "tests/support/raw_client.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <sys/stat.h>
@@ -154,6 +155,83 @@ TEST_CASE("a handler that throws costs its connection and nothing else") {
   });
   CHECK_FALSE(exchange(at(*listener), {"GET", "/throw"}));
   CHECK(exchange(at(*listener), {"GET", "/"}));
+}
+
+TEST_CASE("whoever has said nothing for longest makes room for the next, and nobody else does") {
+  auto listener = listen({.connections = 2}, echo);
+  tests::raw_client first{listener->port()}, second{listener->port()};
+  auto third = exchange(at(*listener), {"GET", "/third"});
+  REQUIRE(third);
+  CHECK(third->status == 200);
+  CHECK(first.read_all().empty());
+  second.send("GET /second HTTP/1.1\r\nHost: x\r\n\r\n");
+  CHECK(tests::status_of(second.read_answer()) == 200);
+}
+
+TEST_CASE("a half sent request keeps no place either") {
+  auto listener = listen({.connections = 1}, echo);
+  tests::raw_client half{listener->port()};
+  half.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12345");
+  CHECK(exchange(at(*listener), {"GET", "/"}));
+  CHECK(half.read_all().empty());
+}
+
+namespace {
+
+/// Its requests for `/wait` are answered once `release` is.
+struct held_handler {
+  std::promise<void> entered, release;
+  std::shared_future<void> released = release.get_future().share();
+
+  service_handler handler() {
+    return [this](const service_request& request) {
+      if (request.path == "/wait") {
+        entered.set_value();
+        released.wait();
+      }
+      return service_response{200, "text/plain", std::to_string(request.body.size())};
+    };
+  }
+};
+
+} // namespace
+
+TEST_CASE("whoever is being answered is not closed for the next one") {
+  held_handler held;
+  auto listener = listen({.connections = 1}, held.handler());
+  auto first = std::async(std::launch::async, [&] {
+    return exchange(at(*listener), {"GET", "/wait"});
+  });
+  held.entered.get_future().wait();
+  CHECK_FALSE(exchange(at(*listener), {"GET", "/"}));
+  held.release.set_value();
+  CHECK(first.get());
+}
+
+TEST_CASE("large bodies have one budget for all of them, and small ones need none") {
+  constexpr auto large = 2 * limits::service_small_bytes;
+  held_handler held;
+  auto listener = listen({.bodies_bytes = 2 * large - 1}, held.handler());
+  auto send = [&](const char* path, std::size_t bytes) {
+    auto got = exchange(at(*listener), {"POST", path, {}, std::string(bytes, 'x')});
+    return got ? got->status : 0;
+  };
+  auto first = std::async(std::launch::async, [&] { return send("/wait", large); });
+  held.entered.get_future().wait();
+  CHECK(send("/", large) == 503);
+  CHECK(send("/", limits::service_small_bytes) == 200);
+  held.release.set_value();
+  CHECK(first.get() == 200);
+  CHECK(send("/", large) == 200);
+}
+
+TEST_CASE("an answer that is larger than all of the budget is refused and not kept") {
+  auto listener = listen({.bodies_bytes = 3 << 20}, [](const service_request& request) {
+    return service_response{
+      200, "text/plain", std::string(request.path == "/large" ? 4 << 20 : 2 << 20, 'x')};
+  });
+  CHECK(exchange(at(*listener), {"GET", "/large"})->status == 503);
+  CHECK(exchange(at(*listener), {"GET", "/"})->status == 200);
 }
 
 TEST_CASE("only IP addresses, localhost and unix sockets are addresses") {
