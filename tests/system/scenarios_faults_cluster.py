@@ -360,8 +360,11 @@ def scenario_f24_clock_jumps():
         w.put("a", "before")
         for jump in (3_600_000, -3_600_000):
             w.lead("a")
+            term = w.cluster("a")["term"]
             clock.write_text(str(jump))
             lead = eventually(lambda: (lambda name: name if name != "a" else None)(w.leader()), f"it hands over ({jump})", 12)
+            # One transfer and no election; a machine so busy that heartbeats come late may add one.
+            expect(term < w.cluster(lead)["term"] <= term + 2, "it was one transfer", term, w.cluster(lead))
             eventually(lambda: any("the clocks of a and" in one for one in w.cluster(lead)["problems"]), "the clock is named")
             w.put("b", f"with-{'ahead' if jump > 0 else 'behind'}")
             clock.write_text("0")
