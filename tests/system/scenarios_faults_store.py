@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 
-from cluster_faults import is_slow, three
+from cluster_faults import BOTH, Harmed, is_slow, three
 from scenarios_faults_cluster import fill
 from world import BIN, Skipped, eventually, expect
 
@@ -31,6 +31,23 @@ def problems(w, name):
     return w.cluster(name)["problems"]
 
 
+def scenario_f16_forgotten_reader():
+    """A read that some program never ends is named with its process, costs nobody an answer, and its pages come back."""
+    with three().form() as w:
+        lead = w.leader()
+        with w.writing(*w.alive()) as load, reading(w, lead, 1) as (process, _):
+            load.more(1500 if is_slow() else 30, 600)
+            said = eventually(lambda: next((p for p in problems(w, lead) if f"process {process.pid} " in p), None),
+                              "it is named", 40)
+            expect("end it" in said, "and what to do", said)
+            expect("assay_ledger_readers_forgotten 1" in w.metrics(lead), "metrics say so")
+            load.more(10)
+            expect(not [p for p in problems(w, w.followers()[0]) if "process" in p], "the others have none")
+        eventually(lambda: not [p for p in problems(w, lead) if "process" in p], "it is gone")
+        w.settled()
+        w.check(load.names())
+
+
 def scenario_f17_killed_readers():
     """As many readers as there are places, and then killed: nobody who asks gets to see that the table was full."""
     with three().form() as w:
@@ -49,6 +66,42 @@ def scenario_f17_killed_readers():
                 load.more(5)
         w.settled()
         w.check(load.names())
+
+
+def scenario_f18_address_space():
+    """A ledger whose address space is nearly used up takes nothing more and reads on; with more of it all goes on."""
+    with Harmed(a=BOTH, b=BOTH, c=BOTH) as w:
+        for member in w.members.values():
+            member.config.write_text(member.config.read_text() + "ledger: {map_mib: 32}\n")
+        w.form()
+        lead = w.leader()
+        w.put(lead, "before")
+
+        def refused(number):
+            files = [w.large(f"p{number}-{i}")["files"][0] for i in range(10)]
+            files = [{"name": f"p{i}.yaml", "text": one["text"]} for i, one in enumerate(files)]
+            return w.ask_admin(lead, "POST", "apply", {"files": files})
+        for number in range(200):
+            status, said = refused(number)
+            if status != 200:
+                break
+        expect(status in (503, 507) and "address space" in str(said), "it is refused in time", status, said)
+        expect("map_mib" in str(said), "and says what to do", said)
+        expect(any("address space" in p for p in problems(w, lead)), "status says so", problems(w, lead))
+        for name in w.alive():
+            expect(w.ask_admin(name, "GET", "projects")[0] == 200, "reads go on", name)
+            expect("MAP_FULL" not in w.log(f"{name}.log"), "nothing failed at apply", w.log(f"{name}.log"))
+            expect("assay_ledger_disk_full 0" in w.metrics(name), "no commit failed", name)
+        seqs = {w.cluster(name)["seq"] for name in w.alive()}
+        expect(len(seqs) == 1, "all are level", seqs)
+        for name in w.alive():
+            w.kill(name)
+            member = w.members[name]
+            member.config.write_text(member.config.read_text().replace("map_mib: 32", "map_mib: 256"))
+            w.begin(name)
+            w.settled()
+        w.put(w.leader(), "after")
+        w.check(["before", "after"])
 
 
 def scenario_f11_full_disks_of_majority():
