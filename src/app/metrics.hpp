@@ -26,6 +26,7 @@ struct gauges {
   std::uint64_t blobs_missing = 0;
   bool is_damaged = false; ///< Of the ledger's records on this disk.
   std::uint64_t scrub_rounds = 0;
+  std::uint64_t readers_forgotten = 0; ///< Other processes that read the ledger's files too long.
 };
 
 class metrics {

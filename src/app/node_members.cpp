@@ -146,6 +146,7 @@ void node::whole::watch_leadership() {
             agree_on_version(now);
           }
           scrub->look(now);
+          space.look(now);
           tell_standing(now);
         },
     }

@@ -3,8 +3,8 @@
 // on its disk are found before somebody needs them.
 //
 // What is wrong is looked at again before it is believed: the rows may be replaced meanwhile. Then
-// it is told until the process ends, and a leader hands over. It mends nothing: a damaged member is
-// removed, and its disk joins anew.
+// it is told until the process ends, a leader hands over, and the admin API shows nothing of this
+// copy (docs/decisions/0020). It mends nothing: a damaged member is removed, and its disk joins anew.
 
 #include "src/ledger/chain_walk.hpp"
 #include "src/store/ledger_engine.hpp"

@@ -369,7 +369,11 @@ engine_status ledger_engine::status() const {
   out.sync = fresh(log.sync, log.sync_at, std::chrono::steady_clock::now());
   out.log_map_percent = parts_->log->map_percent();
   out.state_map_percent = shared.state_map_percent();
-  out.oldest_reader_lag = parts_->state->disk().oldest_reader_lag();
+  out.readers = parts_->state->disk().readers();
+  const auto newest = parts_->state->disk().newest_txn();
+  for (const auto& one : out.readers)
+    out.oldest_reader_lag = std::max(out.oldest_reader_lag, newest - std::min(newest, one.txn));
+  std::ranges::copy(parts_->log->readers(), std::back_inserter(out.readers));
   return out;
 }
 

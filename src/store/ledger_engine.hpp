@@ -22,6 +22,7 @@
 
 #include "src/consensus/membership.hpp"
 #include "src/store/data_directory.hpp"
+#include "src/store/environment.hpp"
 #include "src/store/peers.hpp"
 #include "src/store/rows.hpp"
 #include "src/store/state_machine.hpp"
@@ -102,7 +103,8 @@ struct engine_status {
   std::chrono::milliseconds sync{0};
   std::uint32_t log_map_percent = 0;
   std::uint32_t state_map_percent = 0;
-  std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read began.
+  std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read of the state.
+  std::vector<open_reader> readers;    ///< Of both environments, in any process.
 };
 
 class ledger_engine {

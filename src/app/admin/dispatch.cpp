@@ -12,7 +12,8 @@ namespace assay::app::admin {
 namespace {
 
 /// `leader_or_copy`: when nobody leads that can be asked, from our own copy, labelled so.
-enum class answered_by : std::uint8_t { leader, leader_or_copy, anyone };
+/// `own_copy`: from ours only. No copy is shown once its records are known to be damaged.
+enum class answered_by : std::uint8_t { leader, leader_or_copy, own_copy, anyone };
 
 struct route {
   std::string_view method;
@@ -29,7 +30,7 @@ constexpr route routes[] = {
   {"POST", "cluster/init", has_cluster, "name", answered_by::anyone},
   {"POST", "cluster/join", has_cluster, "token", answered_by::anyone},
   {"POST", "cluster/restore", has_cluster, "file", answered_by::anyone},
-  {"POST", "cluster/backup", cluster_backup, "file", answered_by::anyone},
+  {"POST", "cluster/backup", cluster_backup, "file", answered_by::own_copy},
   {"POST", "cluster/token", cluster_token, "role"},
   {"GET", "cluster/keys", cluster_keys, "", answered_by::anyone},
   {"GET", "cluster/keys/*", member_keys},
@@ -48,7 +49,7 @@ constexpr route routes[] = {
   {"GET", "decisions/*", decision, "", answered_by::anyone},
   {"GET", "ledger", ledger_log, "limit subject", answered_by::leader_or_copy},
   {"POST", "ledger/verify", ledger_verify, "", answered_by::anyone},
-  {"GET", "ledger/export", ledger_export, "", answered_by::anyone},
+  {"GET", "ledger/export", ledger_export, "", answered_by::own_copy},
   {"GET", "ledger/*", ledger_show, "", answered_by::leader_or_copy},
   {"GET", "blobs/*", blob, "", answered_by::anyone},
   {"GET", "routes/*/served", who_served, "at_ms", answered_by::leader_or_copy},
@@ -183,6 +184,18 @@ problem explained(const app::parts& parts, problem why) {
   return why;
 }
 
+/// A standalone has no other copy; of several members the others are asked.
+std::optional<problem> quarantine(const app::parts& parts) {
+  auto damage = parts.group ? parts.scrub->damage() : std::string{};
+  if (damage.empty())
+    return {};
+  return problem{
+    problem_kind::refused,
+    damage,
+    (parts.data / "ledger").string(),
+    "ask another coordinator: assay cluster status lists them"};
+}
+
 http::service_response respond(
   app::parts& parts,
   const http::service_request& request,
@@ -191,11 +204,17 @@ http::service_response respond(
   std::vector<std::string> path
 ) {
   auto lead = parts.lead.get();
-  if (r.who != answered_by::anyone && !lead) {
+  auto damage = quarantine(parts);
+  if (r.who == answered_by::own_copy && damage)
+    return error_response(*damage);
+  auto is_led = r.who == answered_by::leader || r.who == answered_by::leader_or_copy;
+  if (is_led && !lead) {
     auto passed = pass_on(parts, request, author);
     auto is_too_large = passed && passed->status == 413 && r.who == answered_by::leader_or_copy;
     if (!is_too_large && (passed || r.who == answered_by::leader))
       return passed ? std::move(*passed) : error_response(passed.error());
+    if (damage)
+      return error_response(*damage);
   }
   auto body = body_of(request);
   if (!body)
@@ -206,7 +225,8 @@ http::service_response respond(
   auto got = r.handler(c);
   // The lead was lost since it was looked for: what may come from a copy comes from there.
   auto is_lost = c.lead && !parts.engine->status().is_leader;
-  if (!got && got.error().kind == problem_kind::unavailable && is_lost && r.who == answered_by::leader_or_copy) {
+  auto may_copy = is_lost && !damage && r.who == answered_by::leader_or_copy;
+  if (!got && got.error().kind == problem_kind::unavailable && may_copy) {
     c.lead = nullptr;
     got = r.handler(c);
   }

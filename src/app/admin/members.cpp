@@ -177,6 +177,10 @@ answer cluster_status(const call& c) {
     problems.emplace_back("the ledger's disk here is full: free some, no restart is needed");
   if (auto damage = c.parts.scrub->damage(); !damage.empty())
     problems.emplace_back(damage);
+  if (auto why = map_text(now); !why.empty())
+    problems.emplace_back(why);
+  for (const auto& one : c.parts.space->forgotten())
+    problems.emplace_back(forgotten_text(one));
   if (!now.is_clock_trusted)
     problems.emplace_back(now.clock_text);
   if (!now.clock_fault.empty())
