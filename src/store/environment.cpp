@@ -360,6 +360,7 @@ std::uint64_t environment::newest_txn() const {
 }
 
 std::vector<open_reader> environment::readers() const {
+  give_up_dead_readers(); // Who was killed reads no more, although nobody writes meanwhile.
   std::vector<open_reader> all;
   mdb_reader_list(
     env_, // The table comes only as text.

@@ -196,6 +196,14 @@ std::optional<problem> quarantine(const app::parts& parts) {
     "ask another coordinator: assay cluster status lists them"};
 }
 
+/// A copy may be behind: what it does not have may be there all the same.
+problem unknown_to_copy(problem why) {
+  why.kind = problem_kind::unavailable;
+  why.what += ", as far as this coordinator knows; nobody leads who could be asked";
+  why.next = "ask again when `assay cluster status` names a leader";
+  return why;
+}
+
 http::service_response respond(
   app::parts& parts,
   const http::service_request& request,
@@ -230,6 +238,8 @@ http::service_response respond(
     c.lead = nullptr;
     got = r.handler(c);
   }
+  if (!got && got.error().kind == problem_kind::not_found && r.who == answered_by::leader_or_copy && !c.lead)
+    got = unexpected{unknown_to_copy(got.error())};
   if (!got)
     return error_response(explained(parts, got.error()));
   if (!got->text_type.empty())
