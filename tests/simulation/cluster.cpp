@@ -65,8 +65,8 @@ cluster::cluster(std::uint64_t seed, const profile& how)
         network_.send(from, to, std::move(what));
       },
       [this](std::uint64_t id) { restart_later(id, luck_.between(50, 500)); },
-      [this](std::uint64_t of, std::uint64_t term, std::uint64_t up_to) {
-        check_belief(of, term, up_to);
+      [this](std::uint64_t id, std::uint64_t of, std::uint64_t up_to) {
+        check_belief(id, of, up_to);
       },
       [this](std::uint64_t id, stage what) { begins(id, what); }} {
   out_.seed = seed;
@@ -263,13 +263,19 @@ void cluster::was_read(std::size_t which, std::uint64_t attempt, std::optional<s
 }
 
 /// What a leader counts for a majority is on that disk, for as long as nobody else leads there.
-void cluster::check_belief(std::uint64_t of, std::uint64_t term, std::uint64_t up_to) {
+void cluster::check_belief(std::uint64_t id, std::uint64_t of, std::uint64_t up_to) {
   const auto& log = disks_.at(of)->log;
-  if (log.hard.term == term && up_to > log.last())
+  const auto term = machines_.at(id)->member().term();
+  if (log.hard.term != term)
+    return;
+  const auto* ours = disks_.at(id)->log.find(up_to);
+  const auto* theirs = log.find(up_to);
+  bool is_another = ours != nullptr && theirs != nullptr && ours->term != theirs->term;
+  if (up_to > log.last() || is_another)
     judge_.fail(
       "the leader of term " + std::to_string(term) + " counts entry " + std::to_string(up_to)
       + " as stored by member " + std::to_string(of) + ", whose disk ends at "
-      + std::to_string(log.last())
+      + std::to_string(log.last()) + (is_another ? " and holds another one there" : "")
     );
 }
 

@@ -60,7 +60,7 @@ private:
   void answered(std::size_t which, std::uint64_t attempt, const reply& said);
   void was_read(std::size_t which, std::uint64_t attempt, std::optional<std::uint64_t> saw);
   std::string next_proposal();
-  void check_belief(std::uint64_t of, std::uint64_t term, std::uint64_t up_to);
+  void check_belief(std::uint64_t id, std::uint64_t of, std::uint64_t up_to);
 
   // -- those who change the group
   void administrator_looks();

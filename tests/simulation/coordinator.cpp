@@ -157,7 +157,7 @@ void coordinator::receive(std::uint64_t from, parcel what) {
       [&](message& m) {
         (void)participant_->receive(std::move(m), in_.time.now()); // `pump` sees how it ended.
         if (auto match = participant_->match_index(from); match && participant_->is_leader())
-          in_.believes(from, participant_->term(), *match);
+          in_.believes(id_, from, *match);
         pump();
       },
       [&](const fetch_request& r) { serve(from, r); },

@@ -62,8 +62,8 @@ struct surroundings {
   std::function<void(std::uint64_t from, std::uint64_t to, parcel)> send;
   /// The process ended by itself; somebody starts it again.
   std::function<void(std::uint64_t id)> ended;
-  /// A leader of this term takes entries up to there for stored by that member.
-  std::function<void(std::uint64_t of, std::uint64_t term, std::uint64_t up_to)> believes;
+  /// A leader takes its entries up to there for stored by that member.
+  std::function<void(std::uint64_t id, std::uint64_t of, std::uint64_t up_to)> believes;
   /// The member begins this; something may go wrong now.
   std::function<void(std::uint64_t id, stage what)> begins;
   interruptions suffered{};

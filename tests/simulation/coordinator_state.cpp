@@ -38,6 +38,8 @@ std::uint64_t coordinator::seq() const {
 void coordinator::apply(const committed_entry& what) {
   auto e = what.what ? what.what : at(what.index);
   in_.judge.committed(id_, what.index, what.term, e ? &*e : nullptr);
+  if (what.index > seen_.last())
+    in_.judge.fail("member " + std::to_string(id_) + " applies what its disk does not hold yet");
   if (what.index != applied_ + 1 || !e)
     return in_.judge.fail(
       "member " + std::to_string(id_) + " cannot apply entry " + std::to_string(what.index)
