@@ -105,9 +105,7 @@ std::string metrics::text(const gauges& now) {
     "Address space in use; above 70 nothing is taken",
     std::max(now.ledger.log_map_percent, now.ledger.state_map_percent)
   );
-  set(
-    "assay_ledger_reader_lag", "Commits since the oldest open read", now.ledger.oldest_reader_lag
-  );
+  set("assay_ledger_reader_lag", "Commits since the oldest open read", now.reader_lag);
   set("assay_ledger_readers_forgotten", "Processes that hold a read open", now.readers_forgotten);
   set("assay_ledger_term", "Raft's", now.ledger.term);
   set("assay_ledger_leads", "1: this coordinator leads", now.ledger.is_leader);

@@ -78,6 +78,7 @@ result<void, problem> node::whole::open_ledger() {
     return unexpected{engine_opened.error()};
   engine = std::move(*engine_opened);
   scrub.emplace(*engine);
+  space.emplace(*engine);
   if (auto done = found(*disk); !done)
     return done;
   auto blobs_opened = store::blob_store::open(directory->blobs());
@@ -235,7 +236,7 @@ void node::whole::fill_parts() {
   parts.keys = keys.get();
   parts.engine = engine.get();
   parts.scrub = &*scrub;
-  parts.space = &space;
+  parts.space = &*space;
   parts.blobs = blobs.get();
   parts.blob_keeper = blob_keeper.get();
   parts.ingress = ingress.get();

@@ -7,10 +7,9 @@
 
 namespace assay::app {
 
-void scrub::look(const store::engine_status& now) {
-  auto at = std::chrono::steady_clock::now();
+void scrub::look(const store::engine_status& now, steady_time at) {
   if (!damage().empty())
-    return hand_over(now);
+    return hand_over(now, at);
   if (at < next_look_)
     return;
   next_look_ = at + every;
@@ -97,8 +96,7 @@ void scrub::believe(const ledger::finding& what) {
 }
 
 /// Whoever cannot read its own ledger leads no longer than it takes to hand over.
-void scrub::hand_over(const store::engine_status& now) {
-  auto at = std::chrono::steady_clock::now();
+void scrub::hand_over(const store::engine_status& now, steady_time at) {
   if (!now.is_leader || consensus::voters_of(now.members) < 2 || at < next_hand_over_)
     return;
   next_hand_over_ = at + hand_over_again;

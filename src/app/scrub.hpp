@@ -28,8 +28,8 @@ public:
 
   explicit scrub(store::ledger_engine& engine) : engine_{&engine} {}
 
-  /// Every now and then, by one thread; reads at most `records_most`.
-  void look(const store::engine_status& now);
+  /// Every now and then, by one thread; `at` is the time. Reads at most `records_most`.
+  void look(const store::engine_status& now, steady_time at);
 
   /// What is wrong and what to do, for a person; empty while nothing was found. Any thread.
   std::string damage() const;
@@ -43,7 +43,7 @@ private:
   std::optional<ledger::finding> check(const ledger::tables& t);
   result<ledger::record_row, std::string> record_at(std::uint64_t seq) const;
   void believe(const ledger::finding& what);
-  void hand_over(const store::engine_status& now);
+  void hand_over(const store::engine_status& now, steady_time at);
 
   store::ledger_engine* engine_;
   std::optional<ledger::chain_walk> walk_;

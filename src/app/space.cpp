@@ -54,15 +54,18 @@ std::string forgotten_text(const reader_watch::held& who) {
          + " s without an end, and they grow meanwhile: end it if it was forgotten";
 }
 
-space_watch::space_watch() : readers_{::getpid()} {}
+space_watch::space_watch(const store::ledger_engine& engine)
+  : engine_{&engine}, readers_{::getpid()} {}
 
-void space_watch::look(const store::engine_status& now) {
+void space_watch::look() {
   const auto at = std::chrono::steady_clock::now();
   if (at < next_look_)
     return;
   next_look_ = at + every;
+  const auto now = engine_->readers();
   std::lock_guard hold{mutex_};
-  readers_.look(now.readers, at);
+  oldest_lag_ = now.oldest_lag;
+  readers_.look(now.all, at);
   const auto all = readers_.forgotten();
   if (!all.empty() && !was_forgotten_)
     log::warn("reader_forgotten", {{"why", forgotten_text(all.front())}});
@@ -72,6 +75,11 @@ void space_watch::look(const store::engine_status& now) {
 std::vector<reader_watch::held> space_watch::forgotten() const {
   std::lock_guard hold{mutex_};
   return readers_.forgotten();
+}
+
+std::uint64_t space_watch::oldest_lag() const {
+  std::lock_guard hold{mutex_};
+  return oldest_lag_;
 }
 
 } // namespace assay::app

@@ -49,19 +49,23 @@ class space_watch {
 public:
   static constexpr auto every = std::chrono::seconds{1};
 
-  space_watch();
+  explicit space_watch(const store::ledger_engine& engine);
 
   /// Every now and then, by one thread.
-  void look(const store::engine_status& now);
+  void look();
 
   /// Any thread.
   std::vector<reader_watch::held> forgotten() const;
+  /// Transactions since the oldest open read of the state began, as of the last look. Any thread.
+  std::uint64_t oldest_lag() const;
 
 private:
+  const store::ledger_engine* engine_;
   std::chrono::steady_clock::time_point next_look_;
   mutable std::mutex mutex_;
   reader_watch readers_;
   bool was_forgotten_ = false;
+  std::uint64_t oldest_lag_ = 0;
 };
 
 } // namespace assay::app

@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <mutex>
 
 namespace assay::store {
 
@@ -57,39 +56,6 @@ problem open_problem(int code, const std::filesystem::path& folder) {
     what,
     folder.string(),
     "check the directory's owner and permissions, and that this is a local disk"};
-}
-
-/// A place among the readers that is ours whatever others do: who fills the table must not end us.
-/// It hangs on the environment as LMDB's user context.
-struct spare_read {
-  std::mutex one_at_a_time;
-  MDB_txn* txn = nullptr;
-};
-
-spare_read& spare_of(MDB_env* env) {
-  return *static_cast<spare_read*>(mdb_env_get_userctx(env));
-}
-
-/// Takes the place. Between reads it keeps it and pins nothing.
-int make_spare(MDB_env* env) {
-  auto& spare = spare_of(env);
-  int code = mdb_txn_begin(env, nullptr, MDB_RDONLY, &spare.txn);
-  if (code == 0)
-    mdb_txn_reset(spare.txn);
-  return code;
-}
-
-int read_by_spare(MDB_env* env, const std::function<int(MDB_txn*)>& look) {
-  auto& spare = spare_of(env);
-  std::lock_guard hold{spare.one_at_a_time};
-  if (spare.txn == nullptr)
-    return MDB_READERS_FULL;
-  int code = mdb_txn_renew(spare.txn);
-  if (code != 0)
-    return code;
-  code = look(spare.txn);
-  mdb_txn_reset(spare.txn);
-  return code;
 }
 
 problem short_file(const std::filesystem::path& folder, std::uint64_t has, std::uint64_t needs) {
@@ -161,7 +127,6 @@ result<std::unique_ptr<environment>, problem> environment::open(
   int code = mdb_env_create(&env);
   if (code != 0)
     return unexpected{open_problem(code, folder)};
-  mdb_env_set_userctx(env, new spare_read);
   std::unique_ptr<environment> out{new environment{folder, env}};
   mdb_env_set_mapsize(env, map_bytes);
   mdb_env_set_maxreaders(env, readers_max);
@@ -174,16 +139,14 @@ result<std::unique_ptr<environment>, problem> environment::open(
   out->give_up_dead_readers();
   if (auto fine = out->open_databases(databases); !fine)
     return unexpected{fine.error()};
-  if (code = make_spare(env); code != 0)
+  if (code = out->take_spare(); code != 0)
     return unexpected{open_problem(code, folder)};
   return out;
 }
 
 environment::~environment() {
-  auto* spare = &spare_of(env_);
-  mdb_txn_abort(spare->txn); // Nothing, when none was taken.
+  mdb_txn_abort(spare_); // Nothing, when none was taken.
   mdb_env_close(env_);
-  delete spare;
 }
 
 result<void, problem> environment::check_length() const {
@@ -274,6 +237,24 @@ void environment::give_up_dead_readers() const {
   mdb_reader_check(env_, &dead);
 }
 
+/// Between reads it keeps its place and pins nothing.
+int environment::take_spare() {
+  int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, &spare_);
+  if (code == 0)
+    mdb_txn_reset(spare_);
+  return code;
+}
+
+int environment::read_by_spare(const std::function<int(MDB_txn*)>& look) const {
+  std::lock_guard hold{spare_mutex_};
+  int code = mdb_txn_renew(spare_);
+  if (code != 0)
+    return code;
+  code = look(spare_);
+  mdb_txn_reset(spare_);
+  return code;
+}
+
 int environment::begin_read(MDB_txn** txn) const {
   int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, txn);
   if (code != MDB_READERS_FULL)
@@ -286,7 +267,7 @@ result<void, problem> environment::read(const std::function<int(MDB_txn*)>& look
   MDB_txn* txn = nullptr;
   int code = begin_read(&txn);
   if (code == MDB_READERS_FULL) {
-    code = read_by_spare(env_, look);
+    code = spare_ ? read_by_spare(look) : code; // While it is opened there is none.
   } else if (code == 0) {
     code = look(txn);
     mdb_txn_abort(txn);

@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -127,6 +128,8 @@ private:
   int commit(const std::function<int(MDB_txn*)>& fill);
   problem read_problem(int code) const;
   int begin_read(MDB_txn** txn) const;
+  int take_spare();
+  int read_by_spare(const std::function<int(MDB_txn*)>& look) const;
   void give_up_dead_readers() const;
   std::uint64_t used_bytes() const;
 
@@ -137,6 +140,11 @@ private:
   bool can_reserve_ = true;
   std::chrono::steady_clock::time_point next_reader_check_; ///< The writing thread's.
   std::function<int()> fault_;
+
+  /// A place among the readers that is ours, whatever others do: who fills the table must not end
+  /// us.
+  MDB_txn* spare_ = nullptr;
+  mutable std::mutex spare_mutex_;
 };
 
 } // namespace assay::store

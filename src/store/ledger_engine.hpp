@@ -103,8 +103,12 @@ struct engine_status {
   std::chrono::milliseconds sync{0};
   std::uint32_t log_map_percent = 0;
   std::uint32_t state_map_percent = 0;
-  std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read of the state.
-  std::vector<open_reader> readers;    ///< Of both environments, in any process.
+};
+
+/// Reads of the ledger's files that are open, in any process.
+struct open_reads {
+  std::vector<open_reader> all;
+  std::uint64_t oldest_lag = 0; ///< Transactions since the oldest one of the state began.
 };
 
 class ledger_engine {
@@ -168,6 +172,9 @@ public:
   view_ptr current() const;
 
   engine_status status() const;
+
+  /// Looks into LMDB's tables, so not for every moment. Any thread.
+  open_reads readers() const;
 
   /// A person has looked at the clock: time-driven proposals are taken again.
   void trust_clock();

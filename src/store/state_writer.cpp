@@ -9,12 +9,8 @@ namespace assay::store {
 state_writer::state_writer(state_store& state, done on_done)
   : state_{state}, on_done_{std::move(on_done)} {}
 
-state_writer::~state_writer() {
-  stop();
-}
-
 void state_writer::start() {
-  thread_ = std::thread{[this] { run(); }};
+  thread_ = std::jthread{[this](const std::stop_token& ending) { run(ending); }};
   ::pthread_setname_np(thread_.native_handle(), "state writer");
 }
 
@@ -30,23 +26,15 @@ void state_writer::begin(
 }
 
 void state_writer::stop() {
-  if (!thread_.joinable())
-    return;
-  {
-    std::lock_guard hold{mutex_};
-    is_stopping_ = true;
-  }
-  more_.notify_one();
-  thread_.join();
+  thread_ = {}; // Asks it to end, and waits.
 }
 
-void state_writer::run() {
+void state_writer::run(const std::stop_token& ending) {
   for (;;) {
     order now;
     {
       std::unique_lock hold{mutex_};
-      more_.wait(hold, [this] { return is_stopping_ || next_; });
-      if (!next_)
+      if (!more_.wait(hold, ending, [this] { return next_.has_value(); }))
         return;
       now = *std::exchange(next_, {});
     }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 namespace assay::store {
@@ -26,7 +27,6 @@ public:
 
   /// `on_done` is called on this thread behind each commit.
   state_writer(state_store& state, done on_done);
-  ~state_writer();
 
   void start();
   /// The rows stay as they are, and nobody else writes to the state environment, until `on_done`
@@ -41,15 +41,14 @@ private:
     std::uint64_t index, term;
   };
 
-  void run();
+  void run(const std::stop_token& ending);
 
   state_store& state_;
   const done on_done_;
   std::mutex mutex_;
-  std::condition_variable more_;
+  std::condition_variable_any more_;
   std::optional<order> next_;
-  bool is_stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_; ///< The last member: it ends before what it uses.
 };
 
 } // namespace assay::store

@@ -411,6 +411,9 @@ TEST_CASE("while the state's disk is busy askers are answered, and a reader wait
     return 0;
   };
   auto engine = open_engine(directory, options);
+  // A check that fails must not leave the engine waiting for the end of its commit.
+  auto let_go = [](std::promise<void>* held_up) { held_up->set_value(); };
+  std::unique_ptr<std::promise<void>, decltype(let_go)> holding{&hold, let_go};
   take(*engine, "a=1");
   REQUIRE(barrier(*engine));
   is_holding = true;
@@ -424,7 +427,7 @@ TEST_CASE("while the state's disk is busy askers are answered, and a reader wait
   take(*engine, "d=4"); // Behind the reader.
   CHECK(seen.wait_for(std::chrono::seconds{0}) == std::future_status::timeout);
   CHECK(notes_of(engine->current()).size() == 1);
-  hold.set_value();
+  holding.reset();
   auto view = seen.get();
   REQUIRE(view);
   CHECK(notes_of(*view).contains("c"));
