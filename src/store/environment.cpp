@@ -18,7 +18,7 @@ namespace assay::store {
 namespace {
 
 // Meta pages, free list and tree pages that a transaction rewrites besides its data.
-constexpr std::uint64_t overhead_bytes = 64 * 4096;
+constexpr std::uint64_t overhead_bytes = std::uint64_t{64} * 4096;
 constexpr std::uint64_t reserve_ahead_bytes = 1 << 20;
 constexpr unsigned readers_max = 512;
 
