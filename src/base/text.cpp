@@ -3,6 +3,8 @@
 #include "src/base/limits.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace assay {
 
@@ -37,6 +39,18 @@ std::size_t character_bytes(std::string_view bytes, std::size_t at) {
   return is_wrong ? 0 : size;
 }
 
+/// How many of the bytes from `at` on are ASCII, counted in eights: most text is nothing else.
+std::size_t ascii_run(std::string_view bytes, std::size_t at) {
+  constexpr std::uint64_t high_bits = 0x8080808080808080;
+  const auto begin = at;
+  for (std::uint64_t eight = 0; bytes.size() - at >= sizeof eight; at += sizeof eight) {
+    std::memcpy(&eight, bytes.data() + at, sizeof eight);
+    if ((eight & high_bits) != 0)
+      break;
+  }
+  return at - begin;
+}
+
 /// `at` or the nearest place before it where a character begins.
 std::size_t boundary(std::string_view text, std::size_t at) {
   for (std::size_t back = 0; back < 3 && at > 0 && at < text.size() && continues(text, at); ++back)
@@ -61,7 +75,7 @@ void add_line(std::string& to, std::string_view line) {
 } // namespace
 
 bool is_utf8(std::string_view bytes) {
-  for (std::size_t at = 0; at < bytes.size();) {
+  for (std::size_t at = ascii_run(bytes, 0); at < bytes.size(); at += ascii_run(bytes, at)) {
     auto size = character_bytes(bytes, at);
     if (size == 0)
       return false;

@@ -129,7 +129,8 @@ std::optional<dialler_news> peer_dialler::take_answer(steady_time now) {
     if (auto news = judge(*said, now))
       return news;
   }
-  may_hear_ = false;
+  // Finding nothing it looked at everything, so that the descriptor tells what comes next.
+  may_hear_ = is_dealer_touched_ = false;
   return {};
 }
 

@@ -122,12 +122,21 @@ result<pages, problem> pages_of(int fd, const std::filesystem::path& path) {
   return pages{*std::move(all), t.salt};
 }
 
+/// False: it is so already, or cannot be so.
+bool set_direct(int fd, bool is_direct) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  const int wanted = is_direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+  return flags >= 0 && wanted != flags && ::fcntl(fd, F_SETFL, wanted) == 0;
+}
+
 /// 0 or errno.
 int write_at(int fd, std::string_view bytes, std::size_t at) {
   while (!bytes.empty()) {
     auto done = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (done < 0 && errno == EINTR)
       continue;
+    if (done < 0 && errno == EINVAL && set_direct(fd, false))
+      continue; // A disk with larger blocks, or the rest of a write that a signal cut.
     if (done < 0)
       return errno;
     bytes.remove_prefix(static_cast<std::size_t>(done));
@@ -165,7 +174,7 @@ result<std::vector<std::string>, problem> journal::open(std::uint64_t settled) {
       "frame " + std::to_string(last_ + 1) + " is damaged, and frame " + std::to_string(*found)
         + " behind it was acknowledged"
     )};
-  file_ = *std::move(file);
+  take(*std::move(file));
   return out;
 }
 
@@ -189,11 +198,16 @@ std::optional<write_failure> journal::make(std::uint64_t settled) {
     return failed(done.error());
   if (auto done = sync_folder(path_.parent_path()); !done)
     return failed(done.error());
-  file_ = *std::move(file);
+  take(*std::move(file));
   salt_ = t.salt;
   last_ = settled;
   restart();
   return {};
+}
+
+void journal::take(descriptor file) {
+  set_direct(file.get(), true); // Else, as on tmpfs, it goes through the page cache.
+  file_ = std::move(file);
 }
 
 // -- writing ------------------------------------------------------------------------------------
@@ -205,14 +219,17 @@ bool journal::fits(std::size_t bytes) const {
 std::optional<write_failure> journal::append(std::string_view bytes) {
   check(fits(bytes.size()), "who appends has asked whether it fits");
   head h{0, last_ + 1, bytes.size()};
-  buffer_.assign(reinterpret_cast<const char*>(&h), sizeof h);
-  buffer_ += bytes;
-  h.checksum = checksum_of(salt_, buffer_);
+  buffer_.resize(blocks_of(bytes.size()));
+  std::memcpy(buffer_.data(), &h, sizeof h);
+  std::memcpy(buffer_.data() + sizeof h, bytes.data(), bytes.size());
+  std::fill(
+    buffer_.begin() + static_cast<std::ptrdiff_t>(sizeof h + bytes.size()), buffer_.end(), '\0'
+  );
+  h.checksum = checksum_of(salt_, {buffer_.data(), sizeof h + bytes.size()});
   std::memcpy(buffer_.data(), &h.checksum, sizeof h.checksum);
-  buffer_.resize(blocks_of(bytes.size()), '\0');
   int code = fault_ ? fault_() : 0;
   if (code == 0)
-    code = write_at(file_.get(), buffer_, end_);
+    code = write_at(file_.get(), {buffer_.data(), buffer_.size()}, end_);
   if (code == 0 && ::fdatasync(file_.get()) != 0)
     return write_failure{false, "syncing " + path_.string() + " failed: " + std::strerror(errno)};
   if (code != 0)

@@ -3,12 +3,17 @@
 // here with one sync of blocks that are on the disk already; LMDB would copy its tree's pages and
 // sync twice. The environment takes it over in larger steps, and then the file begins again.
 //
+// It is written past the page cache where the file system can: half the CPU of a small synced write
+// is the cache's.
+//
 // A frame has a number, a checksum, and blocks of its own, so that no write touches a block that
 // was acknowledged before. A frame that a crash tore is the last one and was never acknowledged; a
 // bad frame with a good one behind it is damage, and is told apart. Decides nothing. One thread.
 
 #include "src/store/environment.hpp"
 #include "src/store/posix_file.hpp"
+
+#include <boost/align/aligned_allocator.hpp>
 
 #include <array>
 #include <cstdint>
@@ -58,12 +63,17 @@ public:
   void inject(std::function<int()> fault) { fault_ = std::move(fault); }
 
 private:
+  /// As direct input and output wants it.
+  using blocks = std::vector<char, boost::alignment::aligned_allocator<char, journal_block>>;
+
+  void take(descriptor file);
+
   std::filesystem::path path_;
   descriptor file_;
   journal_salt salt_{};
   std::uint64_t last_ = 0;
   std::size_t end_ = 0; ///< Where the next frame goes.
-  std::string buffer_;
+  blocks buffer_;
   std::function<int()> fault_;
 };
 

@@ -2,6 +2,7 @@
 // Reads a value with a field list out of a Cap'n Proto message. The library checks every pointer;
 // what it reads is taken by the offsets of field_walk.hpp.
 
+#include "src/base/text.hpp"
 #include "src/wire/field_walk.hpp"
 
 #include <capnp/any.h>
@@ -20,8 +21,6 @@ struct complaint {
       text = std::move(what);
   }
 };
-
-bool is_utf8(std::string_view text);
 
 /// One struct of a message. What it is too short for is zero, or null.
 class struct_reader {

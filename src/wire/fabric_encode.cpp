@@ -1,6 +1,7 @@
 #include "schema/fabric.capnp.h"
 #include "src/base/overloaded.hpp"
 #include "src/wire/fabric_codec.hpp"
+#include "src/wire/first_segment.hpp"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
@@ -345,7 +346,7 @@ void put(s::FromCoordinator::Builder to, const joined& m) {
 
 template <class Root, class Message>
 std::string flatten(const Message& message) {
-  capnp::MallocMessageBuilder builder;
+  capnp::MallocMessageBuilder builder{first_segment_words(0, 16)};
   auto root = builder.initRoot<Root>();
   std::visit([&](const auto& m) { put(root, m); }, message);
   auto words = capnp::messageToFlatArray(builder);

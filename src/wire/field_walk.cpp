@@ -2,8 +2,6 @@
 
 #include "src/wire/canonical_read.hpp"
 
-#include <kj/encoding.h>
-
 namespace assay::wire::walk {
 
 namespace {
@@ -94,13 +92,6 @@ void get_map(capnp::AnyPointer::Reader from, text_map& values, complaint& wrong)
     get_blob(entry.pointer(1).getAs<capnp::Text>(), value, wrong);
     values.insert_or_assign(std::move(key), std::move(value));
   }
-}
-
-bool is_utf8(std::string_view text) {
-  auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  if (std::ranges::all_of(text, is_ascii))
-    return true;
-  return !kj::encodeUtf32(kj::ArrayPtr<const char>{text.data(), text.size()}).hadErrors;
 }
 
 } // namespace assay::wire::walk

@@ -2,6 +2,7 @@
 #include "src/base/overloaded.hpp"
 #include "src/base/peer_limits.hpp"
 #include "src/consensus/configuration.hpp"
+#include "src/wire/first_segment.hpp"
 #include "src/wire/peer_checks.hpp"
 #include "src/wire/peer_codec.hpp"
 #include "src/wire/peer_writer.hpp"
@@ -139,12 +140,35 @@ void put(s::PeerMessage::Builder to, const peers::state_page& m) {
   b.setRoot({m.root.bytes.data(), m.root.bytes.size()});
 }
 
+unsigned first_words(const consensus::message& m) {
+  const auto* probe = std::get_if<consensus::append_entries>(&m.body);
+  if (probe == nullptr)
+    return first_segment_words(0, 1);
+  std::size_t content_bytes = 0;
+  for (const auto& e : probe->entries)
+    content_bytes += e.bytes.size();
+  return first_segment_words(content_bytes, probe->entries.size() + 1);
+}
+
+unsigned first_words(const peers::state_page& m) {
+  std::size_t content_bytes = 0;
+  for (const auto& row : m.rows)
+    content_bytes += row.key.size() + row.value.size();
+  return first_segment_words(content_bytes, 2 * m.rows.size() + 2);
+}
+
+/// The others are seldom, or small.
+unsigned first_words(const auto&) {
+  return first_segment_words(0, 4);
+}
+
 } // namespace
 
 result<std::string, problem> encode(const peers::message& what) {
   if (auto wrong = peers::refuse(what))
     return unexpected{*std::move(wrong)};
-  capnp::MallocMessageBuilder message;
+  capnp::MallocMessageBuilder message{
+    std::visit([](const auto& m) { return first_words(m); }, what)};
   auto root = message.initRoot<s::PeerMessage>();
   std::visit([&](const auto& m) { put(root, m); }, what);
   auto size = capnp::computeSerializedSizeInWords(message) * sizeof(capnp::word);

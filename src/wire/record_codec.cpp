@@ -3,6 +3,7 @@
 #include "schema/ledger.capnp.h"
 #include "src/base/limits.hpp"
 #include "src/wire/canonical.hpp"
+#include "src/wire/first_segment.hpp"
 
 namespace assay::wire {
 
@@ -79,7 +80,7 @@ void put_entry(schema::Proposal::Builder to, const ledger::entry& e) {
 }
 
 std::string proposal_bytes(const ledger::entry& e) {
-  capnp::MallocMessageBuilder message;
+  capnp::MallocMessageBuilder message{first_segment_words(e.canonical.size(), 1)};
   auto root = message.initRoot<schema::Proposal>();
   put_entry(root, e);
   return walk::canonical_bytes<schema::Proposal>(root);
@@ -164,7 +165,10 @@ result<ledger::entry, malformed> decode_proposal(std::string_view bytes) {
 }
 
 std::string encode(const ledger::batch& b) {
-  capnp::MallocMessageBuilder message;
+  std::size_t content_bytes = 0;
+  for (const auto& e : b.entries)
+    content_bytes += e.canonical.size();
+  capnp::MallocMessageBuilder message{first_segment_words(content_bytes, b.entries.size())};
   auto root = message.initRoot<schema::Batch>();
   root.setTerm(b.term);
   root.setStampedAtMs(b.stamped_at.value);

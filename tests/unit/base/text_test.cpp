@@ -34,6 +34,17 @@ TEST_CASE("text is UTF-8 in its shortest form, without surrogates, up to the las
     CHECK_FALSE(is_utf8(bad));
 }
 
+TEST_CASE("a byte that is no text is found wherever it stands") {
+  for (std::size_t size = 1; size <= 20; ++size)
+    for (std::size_t at = 0; at < size; ++at) {
+      std::string text(size, 'x');
+      text[at] = '\x80';
+      CAPTURE(size, at);
+      CHECK_FALSE(is_utf8(text));
+      CHECK(is_utf8(text.substr(0, at)));
+    }
+}
+
 TEST_CASE("a line of the limit is told whole, and a longer one without its middle") {
   std::string fits(limits::told_line_bytes, 'x');
   CHECK(shortened(fits) == fits);
