@@ -94,6 +94,13 @@ struct scene {
     report.adopted = adopted;
     return report;
   }
+  /// What the agent was told last of what it offered.
+  const fabric::adopt_outcome* outcome() {
+    for (auto it = sent.rbegin(); it != sent.rend(); ++it)
+      if (const auto* told = std::get_if<fabric::adopt_outcome>(&*it))
+        return told;
+    return nullptr;
+  }
   fabric::adopt_offer offer() { return {"http://127.0.0.1:8000", "m", {"http"}, {"lab"}, {}}; }
 };
 
@@ -228,13 +235,18 @@ TEST_CASE("an offered server is declared, watched, and believed no further than 
   REQUIRE(t.artifacts->contains(artifact));
   REQUIRE(t.implementations->contains({"m/cpu-a/adopted-node-8000"}));
   CHECK(t.artifact_states->at(artifact).registered_by == "node");
+  const auto* outcome = s.outcome();
+  REQUIRE(outcome);
+  CHECK(outcome->implementation.value == "m/cpu-a/adopted-node-8000");
   s.say(scene::replica(9, true));
   CHECK(t.artifact_states->at(artifact).state == ledger::artifact_state::verified);
   CHECK(t.artifact_states->at(artifact).trust == ledger::trust::claimed);
   CHECK(s.ledger.refused.empty());
 }
 
-TEST_CASE("an offer for a model that nobody declared declares nothing") {
+TEST_CASE(
+  "an offer for a model that nobody declared declares nothing, and whoever offered it is told why"
+) {
   scene s;
   s.meet_pool();
   s.say(scene::stack("1"));
@@ -242,6 +254,12 @@ TEST_CASE("an offer for a model that nobody declared declares nothing") {
   offer.model = "nothing";
   s.say(offer);
   CHECK(s.ledger.all<ledger::declared>().empty());
+  const auto* outcome = s.outcome();
+  REQUIRE(outcome);
+  CHECK(outcome->url == offer.url);
+  CHECK(outcome->implementation.value.empty());
+  CHECK(outcome->what == "there is no model 'nothing'");
+  CHECK_FALSE(outcome->next.empty());
 }
 
 TEST_CASE("the start of an adopted replica reaches the agent as an order to watch its URL") {

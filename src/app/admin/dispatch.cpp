@@ -1,5 +1,6 @@
 #include "src/app/admin/admin.hpp"
 #include "src/base/log.hpp"
+#include "src/base/text.hpp"
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -106,7 +107,10 @@ bool matches(
 
 http::service_response error_response(const problem& p) {
   json::object error{
-    {"kind", name(p.kind)}, {"what", p.what}, {"where", p.where}, {"next", p.next}};
+    {"kind", name(p.kind)},
+    {"what", shortened(p.what)},
+    {"where", shortened(p.where)},
+    {"next", shortened(p.next)}};
   return {
     http_status(p.kind),
     "application/json",
@@ -132,7 +136,7 @@ result<json::object, problem> body_of(const http::service_request& request) {
   if (bad || !parsed.is_object())
     return unexpected{problem{
       problem_kind::invalid,
-      "the body is not a JSON object",
+      bad ? "the body is not a JSON object: " + bad.message() : "the body is not a JSON object",
       request.path,
       "docs/admin-api.md says what each call takes"}};
   return std::move(parsed.get_object());
@@ -247,6 +251,25 @@ http::service_response guarded(
   }
 }
 
+/// Names become part of answers, records and logs, which hold text; a body is checked by its
+/// parser.
+std::optional<problem> bad_text(const http::service_request& request) {
+  auto is_bad = [](const auto& text) { return !is_utf8(text); };
+  auto refuse = [](const char* where) {
+    return problem{
+      problem_kind::invalid,
+      "is not UTF-8 text",
+      where,
+      "names are UTF-8; what stands behind a % are its bytes"};
+  };
+  if (is_bad(request.path))
+    return refuse("the path");
+  for (const auto& [key, value] : request.query)
+    if (is_bad(key) || is_bad(value))
+      return refuse(is_bad(key) ? "a key of the query" : ("the query's " + key).c_str());
+  return {};
+}
+
 } // namespace
 
 http::service_response serve(app::parts& parts, const http::service_request& request) {
@@ -262,6 +285,8 @@ http::service_response serve(app::parts& parts, const http::service_request& req
 
 http::service_response
 serve_as(app::parts& parts, const http::service_request& request, const ledger::author& author) {
+  if (auto bad = bad_text(request))
+    return error_response(*bad);
   if (!request.path.starts_with(prefix))
     return error_response(
       {problem_kind::not_found, "unknown path", request.path, "everything lies under /assay/v1/"}
