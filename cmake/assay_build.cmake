@@ -48,7 +48,7 @@ function(assay_cold)
 endfunction()
 
 if(ASSAY_SANITIZER)
-  target_compile_options(assay_flags INTERFACE -fsanitize=${ASSAY_SANITIZER} -fno-omit-frame-pointer)
+  target_compile_options(assay_flags INTERFACE -fsanitize=${ASSAY_SANITIZER} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(assay_flags INTERFACE -fsanitize=${ASSAY_SANITIZER})
   # ThreadSanitizer knows no fences; Asio's add nothing to the locks that hand its handlers over.
   if(ASSAY_SANITIZER MATCHES thread)

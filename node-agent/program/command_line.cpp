@@ -194,7 +194,9 @@ command parse_command_line(int argc, char** argv) {
   hold->group("");
   auto* stop = app.add_subcommand("stop", "End the running agent of a data directory");
   stop->add_option("--data", data, "Data directory of the agent")->required();
-  stop->add_flag("--stop-replicas", stop_replicas, "Its replicas too");
+  stop->add_flag(
+    "--stop-replicas", stop_replicas, "Its replicas too, also those that a dead agent left"
+  );
   std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
   if (!given.empty() && given.front() == "help") { // `help WORD` is `WORD --help`.
     given.erase(given.begin());

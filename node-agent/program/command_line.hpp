@@ -27,8 +27,8 @@ struct adopt_command {
 struct join_command {
   std::string token; ///< `-`: the first line of standard input.
   std::filesystem::path data;
-  std::filesystem::path keys; ///< Empty: `data/agent/keys`.
-  std::string host;           ///< Empty: the machine's host name.
+  std::filesystem::path keys;              ///< Empty: `data/agent/keys`.
+  std::string host;                        ///< Empty: the machine's host name.
   std::vector<std::filesystem::path> path; ///< Folders with runtimes, kept for `run`.
 };
 /// Nothing to do but to end: help was printed (0), or the words were wrong (2).

@@ -6,6 +6,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+
 namespace assay::app {
 
 namespace {
@@ -98,6 +100,13 @@ std::string metrics::text(const gauges& now) {
   set("assay_ledger_sync_ms", "One synced write, of late; 0: few", now.ledger.sync.count());
   set("assay_ledger_damaged", "1: a record on this disk is not what was written", now.is_damaged);
   set("assay_ledger_scrub_rounds", "How often all records here were read again", now.scrub_rounds);
+  set(
+    "assay_ledger_map_percent",
+    "Address space in use; above 70 nothing is taken",
+    std::max(now.ledger.log_map_percent, now.ledger.state_map_percent)
+  );
+  set("assay_ledger_reader_lag", "Commits since the oldest open read", now.reader_lag);
+  set("assay_ledger_readers_forgotten", "Processes that hold a read open", now.readers_forgotten);
   set("assay_ledger_term", "Raft's", now.ledger.term);
   set("assay_ledger_leads", "1: this coordinator leads", now.ledger.is_leader);
   set("assay_ledger_has_leader", "0: nobody is known to lead", now.ledger.leader_id != 0);

@@ -55,6 +55,8 @@ serve_monitor(const parts& p, bool is_ready, const http::service_request& reques
     now.blobs_missing = p.blob_keeper->missing();
     now.is_damaged = !p.scrub->damage().empty();
     now.scrub_rounds = p.scrub->rounds();
+    now.readers_forgotten = p.space->forgotten().size();
+    now.reader_lag = p.space->oldest_lag();
     return {200, "text/plain; version=0.0.4; charset=utf-8", p.metrics->text(now)};
   }
   return {404, plain, "known here: /healthz /readyz /metrics\n"};

@@ -20,6 +20,7 @@ namespace assay::app {
 
 store::engine_options node::whole::engine_options() {
   store::engine_options options;
+  options.map_bytes = std::uint64_t{how.map_mib} << 20;
   options.on_view = [this](const store::view_ptr& view) { on_view(view); };
   if (!place)
     return options;
@@ -77,6 +78,7 @@ result<void, problem> node::whole::open_ledger() {
     return unexpected{engine_opened.error()};
   engine = std::move(*engine_opened);
   scrub.emplace(*engine);
+  space.emplace(*engine);
   if (auto done = found(*disk); !done)
     return done;
   auto blobs_opened = store::blob_store::open(directory->blobs());
@@ -234,6 +236,7 @@ void node::whole::fill_parts() {
   parts.keys = keys.get();
   parts.engine = engine.get();
   parts.scrub = &*scrub;
+  parts.space = &*space;
   parts.blobs = blobs.get();
   parts.blob_keeper = blob_keeper.get();
   parts.ingress = ingress.get();

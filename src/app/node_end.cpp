@@ -37,6 +37,7 @@ void node::whole::stop() {
   if (group)
     group->stop();
   scrub.reset();
+  space.reset();
   engine.reset();
   group.reset();
   hub.reset();

@@ -145,7 +145,8 @@ void node::whole::watch_leadership() {
             group->step(*tables_of(*engine->current()), now);
             agree_on_version(now);
           }
-          scrub->look(now);
+          scrub->look(now, std::chrono::steady_clock::now());
+          space->look();
           tell_standing(now);
         },
     }

@@ -61,6 +61,7 @@ struct node::whole {
   std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
   std::unique_ptr<store::ledger_engine> engine;
   std::optional<app::scrub> scrub;
+  std::optional<space_watch> space;
   std::unique_ptr<store::blob_store> blobs;
   std::unique_ptr<app::blob_keeper> blob_keeper; ///< Errands call it until they have ended.
   std::shared_ptr<pool::endpoint_registry> counters = std::make_shared<pool::endpoint_registry>();

@@ -11,6 +11,7 @@
 #include "src/app/own_keys.hpp"
 #include "src/app/scrub.hpp"
 #include "src/app/settings.hpp"
+#include "src/app/space.hpp"
 #include "src/fabric/hub.hpp"
 #include "src/http/ingress_server.hpp"
 #include "src/store/blob_store.hpp"
@@ -39,6 +40,7 @@ struct parts {
   ingress_actor router;
   leading_slot lead;
   const app::scrub* scrub = nullptr;
+  const app::space_watch* space = nullptr;
   app::group* group = nullptr;           ///< Null in a standalone.
   app::forwarding* forwarding = nullptr; ///< Null in a standalone.
   std::string base_url;                  ///< Of the ingress, `http://IP:PORT/v1`.

@@ -7,10 +7,9 @@
 
 namespace assay::app {
 
-void scrub::look(const store::engine_status& now) {
-  auto at = std::chrono::steady_clock::now();
+void scrub::look(const store::engine_status& now, steady_time at) {
   if (!damage().empty())
-    return hand_over(now);
+    return hand_over(now, at);
   if (at < next_look_)
     return;
   next_look_ = at + every;
@@ -25,16 +24,11 @@ void scrub::read_on() {
   if (!tables->head.cluster)
     return;
   if (!walk_)
-    walk_.emplace(*tables->head.cluster);
-  if (walk_->next() > tables->head.seq) {
-    walk_.reset();
-    next_look_ += rest;
-    std::lock_guard hold{mutex_};
-    ++rounds_;
-    return;
-  }
+    begin(*tables);
   auto wrong = check(*tables);
   times_found_ = wrong ? times_found_ + 1 : 0;
+  if (!wrong && walk_->next() > tables->head.seq)
+    end();
   if (!wrong)
     return;
   next_look_ += doubt;
@@ -42,30 +36,54 @@ void scrub::read_on() {
     believe(*wrong);
 }
 
+/// What was written last is what a lying disk loses, so it is looked at before all the rest.
+void scrub::begin(const ledger::tables& t) {
+  walk_.emplace(*t.head.cluster);
+  if (!is_at_tail_ || t.head.seq <= records_most)
+    return;
+  if (auto before = record_at(t.head.seq - records_most)) // Else the whole walk comes to it.
+    walk_.emplace(before->stamp.seq, before->stamp.chain);
+}
+
+void scrub::end() {
+  walk_.reset();
+  if (std::exchange(is_at_tail_, false))
+    return;
+  next_look_ += rest;
+  std::lock_guard hold{mutex_};
+  ++rounds_;
+}
+
 std::optional<ledger::finding> scrub::check(const ledger::tables& t) {
   auto first = walk_->next();
-  auto key = [](std::uint64_t seq) {
-    return store::row_key(ledger::table::records, ledger::record_key(seq));
-  };
-  auto unreadable = [this](const std::string& why) {
-    auto seq = walk_->next();
-    return ledger::finding{seq, "record " + std::to_string(seq) + " cannot be read: " + why};
-  };
   auto last = std::min(t.head.seq, first + records_most - 1);
   for (auto seq = first; seq <= last; ++seq) {
-    auto row = engine_->read_row(key(seq));
-    if (!row)
-      return unreadable(to_text(row.error()));
-    if (!*row)
-      return unreadable("it is not there");
-    auto decoded = wire::decode_row(**row);
-    const auto* record = decoded ? std::get_if<ledger::record_row>(&*decoded) : nullptr;
-    if (record == nullptr)
-      return unreadable(decoded ? "its row is of another kind" : decoded.error().text);
+    auto record = record_at(seq);
+    if (!record)
+      return ledger::finding{
+        seq, "record " + std::to_string(seq) + " cannot be read: " + record.error()};
     if (auto wrong = walk_->take(*record))
       return wrong;
   }
+  if (walk_->next() == t.head.seq + 1 && walk_->chain() != t.head.chain)
+    return ledger::finding{
+      t.head.seq,
+      "record " + std::to_string(t.head.seq) + " is not the one that the ledger's head names"};
   return {};
+}
+
+result<ledger::record_row, std::string> scrub::record_at(std::uint64_t seq) const {
+  auto row = engine_->read_row(store::row_key(ledger::table::records, ledger::record_key(seq)));
+  if (!row)
+    return unexpected{to_text(row.error())};
+  if (!*row)
+    return unexpected{std::string{"it is not there"}};
+  auto decoded = wire::decode_row(**row);
+  if (!decoded)
+    return unexpected{decoded.error().text};
+  if (auto* record = std::get_if<ledger::record_row>(&*decoded))
+    return std::move(*record);
+  return unexpected{std::string{"its row is of another kind"}};
 }
 
 void scrub::believe(const ledger::finding& what) {
@@ -78,8 +96,7 @@ void scrub::believe(const ledger::finding& what) {
 }
 
 /// Whoever cannot read its own ledger leads no longer than it takes to hand over.
-void scrub::hand_over(const store::engine_status& now) {
-  auto at = std::chrono::steady_clock::now();
+void scrub::hand_over(const store::engine_status& now, steady_time at) {
   if (!now.is_leader || consensus::voters_of(now.members) < 2 || at < next_hand_over_)
     return;
   next_hand_over_ = at + hand_over_again;

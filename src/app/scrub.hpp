@@ -1,10 +1,11 @@
 #pragma once
 // Reads this member's own records again, a few at a time and without end, so that bits that flipped
-// on its disk are found before somebody needs them.
+// on its disk are found before somebody needs them. At a start the newest ones come first.
 //
 // What is wrong is looked at again before it is believed: the rows may be replaced meanwhile. Then
-// it is told until the process ends, and a leader hands over. It mends nothing: a damaged member is
-// removed, and its disk joins anew.
+// it is told until the process ends, a leader hands over, and the admin API shows nothing of this
+// copy (docs/decisions/0020). It mends nothing: a damaged member is removed, and its disk joins
+// anew.
 
 #include "src/ledger/chain_walk.hpp"
 #include "src/store/ledger_engine.hpp"
@@ -27,8 +28,8 @@ public:
 
   explicit scrub(store::ledger_engine& engine) : engine_{&engine} {}
 
-  /// Every now and then, by one thread; reads at most `records_most`.
-  void look(const store::engine_status& now);
+  /// Every now and then, by one thread; `at` is the time. Reads at most `records_most`.
+  void look(const store::engine_status& now, steady_time at);
 
   /// What is wrong and what to do, for a person; empty while nothing was found. Any thread.
   std::string damage() const;
@@ -37,12 +38,16 @@ public:
 
 private:
   void read_on();
+  void begin(const ledger::tables& t);
+  void end();
   std::optional<ledger::finding> check(const ledger::tables& t);
+  result<ledger::record_row, std::string> record_at(std::uint64_t seq) const;
   void believe(const ledger::finding& what);
-  void hand_over(const store::engine_status& now);
+  void hand_over(const store::engine_status& now, steady_time at);
 
   store::ledger_engine* engine_;
   std::optional<ledger::chain_walk> walk_;
+  bool is_at_tail_ = true; ///< Of the first walk, which begins there.
   steady_time next_look_;
   steady_time next_hand_over_;
   unsigned times_found_ = 0;

@@ -16,6 +16,9 @@ namespace assay::app {
 
 namespace {
 
+constexpr unsigned map_mib_least = 32;        // Three of the largest batches in what may be used.
+constexpr unsigned map_mib_most = 16'777'216; // 16 TiB; address space costs nothing else.
+
 /// A member's key names begin with what the key is for, and names have 64 bytes at most.
 bool is_member_name(const std::string& text) {
   return catalog::is_name(text) && text.size() <= 40;
@@ -212,6 +215,12 @@ parse_settings(const std::string& name, const std::string& text) {
         {"ingress", [&](const auto& n, const auto& p) { read_ingress(r, n, p, s); }},
         {"monitor", [&](const auto& n, const auto& p) { read_listener(r, n, p, s.monitor); }},
         {"agents", [&](const auto& n, const auto& p) { read_listener(r, n, p, s.agents); }},
+        {"ledger",
+         [&](const auto& n, const auto& p) {
+           r.map(n, p, {{"map_mib", [&](const auto& m, const auto& q) {
+                           r.count(m, q, map_mib_least, map_mib_most, s.map_mib);
+                         }}});
+         }},
         {"peers",
          [&](const auto& n, const auto& p) {
            r.map(n, p, {{"listen", [&](const auto& m, const auto& q) {

@@ -28,6 +28,7 @@ struct settings {
   listen_address monitor{"127.0.0.1", 7101};
   listen_address agents{"127.0.0.1", 7103};
   listen_address peers{"127.0.0.1", 7104};
+  unsigned map_mib = 65'536;             ///< Address space of the log, and of the state.
   std::vector<std::string> runtime_path; ///< Standalone: where its agent looks for runtimes.
 };
 

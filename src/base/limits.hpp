@@ -19,8 +19,8 @@ inline constexpr std::size_t yaml_nodes = 500'000;     ///< Scalars, lists and m
 inline constexpr std::size_t yaml_depth = 32;          ///< Nesting of one document.
 inline constexpr std::size_t text_bytes = 4'096;       ///< A free text value: owner, location.
 inline constexpr std::size_t list_items = 4'096;       ///< Entries of one list or mapping.
-inline constexpr std::size_t told_line_bytes = 1'024;   ///< Of a line of an error or a log.
-inline constexpr std::size_t told_bytes = 512 << 10;    ///< Of all lines of one error.
+inline constexpr std::size_t told_line_bytes = 1'024;  ///< Of a line of an error or a log.
+inline constexpr std::size_t told_bytes = 512 << 10;   ///< Of all lines of one error.
 inline constexpr std::size_t problems = 1'000;         ///< Problems told of one apply.
 inline constexpr std::size_t profile_bytes = 256 << 10;
 inline constexpr std::size_t pattern_bytes = 512; ///< One pattern of a runtime profile.
@@ -119,9 +119,10 @@ inline constexpr std::size_t decision_ring = 65'536;
 
 // -- the admin API and other listeners for people -----------------------------------------------
 inline constexpr std::size_t service_connections = 256; ///< Then the longest idle one is closed.
-inline constexpr std::size_t service_body_bytes = 64 << 20;    ///< Of one request.
-inline constexpr std::size_t service_small_bytes = 1 << 20;    ///< Not counted among
-inline constexpr std::size_t service_bodies_bytes = 512 << 20; ///< all bodies and answers in memory.
+inline constexpr std::size_t service_body_bytes = 64 << 20; ///< Of one request.
+inline constexpr std::size_t service_small_bytes = 1 << 20; ///< Not counted among
+inline constexpr std::size_t service_bodies_bytes = 512
+                                                    << 20; ///< all bodies and answers in memory.
 
 // -- credits ----------------------------------------------------------------------------------
 inline constexpr auto lease_life = 10s;

@@ -168,8 +168,7 @@ std::string kind_names() {
 
 result<std::string, problem> kind_path(const std::string& word) {
   for (const auto& kind : kinds)
-    if (word == kind.path || word == kind.singular
-        || (!word.empty() && word == kind.shorthand))
+    if (word == kind.path || word == kind.singular || (!word.empty() && word == kind.shorthand))
       return std::string{kind.path};
   return unexpected{
     problem{problem_kind::invalid, "unknown kind '" + word + "'", {}, "allowed: " + kind_names()}};

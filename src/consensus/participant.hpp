@@ -123,6 +123,9 @@ public:
   bool is_fetching() const { return fetching_.has_value(); }
   bool is_disk_full() const { return is_full_; }
   const configuration& members() const { return core_->members(); }
+  std::optional<std::uint64_t> match_index(std::uint64_t member) const {
+    return core_->match_index(member);
+  }
   /// On a leader: whether the newest change is committed and whoever got a vote by it has stored
   /// it. Before that the group cannot afford to lose anybody.
   bool is_membership_settled() const;

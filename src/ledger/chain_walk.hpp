@@ -17,9 +17,14 @@ namespace assay::ledger {
 class chain_walk {
 public:
   explicit chain_walk(const uuid& cluster);
+  /// Begins behind a record whose place is believed: `chain` is the one with record `passed`.
+  chain_walk(std::uint64_t passed, const digest& chain) : seq_{passed}, chain_{chain} {}
 
   /// The seq of the record that `take` wants.
   std::uint64_t next() const { return seq_ + 1; }
+
+  /// With the record that was passed last.
+  const digest& chain() const { return chain_; }
 
   /// The first thing that is wrong with it; then it is not passed, and may be handed in again.
   std::optional<finding> take(const record_row& row);

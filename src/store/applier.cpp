@@ -13,17 +13,24 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// Rows not committed yet, then the disk.
+/// Rows not committed yet, the newer ones first, then the disk.
 class pending_rows : public row_lookup {
 public:
+  using row_changes = state_store::row_changes;
+
   pending_rows(
-    const state_store::row_changes& pending, const state_store& disk, engine_shared& shared
+    const row_changes& open,
+    const row_changes* closed,
+    const state_store& disk,
+    engine_shared& shared
   )
-    : pending_{pending}, disk_{disk}, shared_{shared} {}
+    : open_{open}, closed_{closed}, disk_{disk}, shared_{shared} {}
 
   std::optional<std::string> find(std::string_view key) const override {
-    if (auto at = pending_.find(key); at != pending_.end())
-      return at->second;
+    for (const auto* pending : {&open_, closed_})
+      if (pending != nullptr)
+        if (auto at = pending->find(key); at != pending->end())
+          return at->second;
     auto row = disk_.row(key);
     if (row)
       return *std::move(row);
@@ -32,7 +39,8 @@ public:
   }
 
 private:
-  const state_store::row_changes& pending_;
+  const row_changes& open_;
+  const row_changes* closed_;
   const state_store& disk_;
   engine_shared& shared_;
 };
@@ -47,7 +55,14 @@ clock::duration commit_pause(clock::duration last_commit) {
 applier::applier(
   engine_shared& shared, state_store& state, const log_store& log, state_machine& machine
 )
-  : shared_{shared}, state_{state}, log_{log}, machine_{machine} {}
+  : shared_{shared}, state_{state}, log_{log}, machine_{machine},
+    writer_{state, [this](state_writer::outcome what) {
+              {
+                std::lock_guard hold{mutex_};
+                outcome_ = std::move(what);
+              }
+              more_.notify_one();
+            }} {}
 
 applier::~applier() {
   stop();
@@ -60,6 +75,7 @@ void applier::start(const state_store::mark& applied) {
   shared_.set_durable(index_);
   shared_.set_state_map_percent(state_.disk().map_percent());
   shared_.set_view(make_view()); // Whoever has the engine can read at once.
+  writer_.start();
   thread_ = std::thread{[this] { run(); }};
   ::pthread_setname_np(thread_.native_handle(), "applier");
 }
@@ -90,45 +106,50 @@ void applier::stop() {
   }
   more_.notify_one();
   thread_.join();
+  writer_.stop();
 }
 
 void applier::run() {
   shared_.publish();
   for (;;) {
     auto taken = take();
+    if (taken.written)
+      written(*std::move(taken.written));
     for (auto& one : taken.entries) {
       apply(one);
-      if (!readers_.empty() || is_due(clock::now()))
-        serve_readers();
+      advance();
     }
-    if (taken.page)
+    if (taken.page) {
+      wait_for_writer(); // A page is written from here.
       take_in(*std::move(taken.page));
-    if (is_due(clock::now()))
-      serve_readers();
-    if (entries_ == 0 && shared_.is_full(commit_point::state))
+    }
+    advance();
+    if (!closed_ && open_.entries == 0 && shared_.is_full(commit_point::state))
       reserve_next();
     std::lock_guard hold{mutex_};
     if (is_stopping_ && queue_.empty())
       break;
   }
-  serve_readers();
+  commit_rest();
 }
 
 applier::work applier::take() {
   std::unique_lock hold{mutex_};
-  auto is_ready = [this] { return is_stopping_ || !queue_.empty() || arrived_; };
-  if (shared_.is_dead() || (entries_ == 0 && !shared_.is_full(commit_point::state)))
+  auto is_ready = [this] { return is_stopping_ || !queue_.empty() || arrived_ || outcome_; };
+  if (shared_.is_dead() || is_writing_)
     more_.wait(hold, is_ready);
-  else if (entries_ == 0)
+  else if (closed_ || open_.entries > 0)
+    more_.wait_until(hold, closed_ ? retry_at_ : due_, is_ready);
+  else if (shared_.is_full(commit_point::state))
     more_.wait_for(hold, limits::full_disk_retry, is_ready);
   else
-    more_.wait_until(hold, due_, is_ready);
-  return {std::exchange(queue_, {}), std::exchange(arrived_, {})};
+    more_.wait(hold, is_ready);
+  return {std::exchange(queue_, {}), std::exchange(arrived_, {}), std::exchange(outcome_, {})};
 }
 
 void applier::apply(committed& what) {
   for (auto& reader : what.readers)
-    readers_.push_back(std::move(reader));
+    open_.readers.push_back(std::move(reader));
   if (what.index == 0)
     return;
   if (shared_.is_dead() && what.index != index_ + 1)
@@ -147,10 +168,10 @@ void applier::apply(committed& what) {
 
 void applier::apply_entry(committed& what) {
   const auto term = what.entry->term;
+  const pending_rows known{open_.rows, closed_ ? &closed_->rows : nullptr, state_, shared_};
   applied done;
   if (what.entry->kind == consensus::entry_kind::command)
-    done =
-      machine_.apply(what.entry->bytes, what.index, term, pending_rows{rows_, state_, shared_});
+    done = machine_.apply(what.entry->bytes, what.index, term, known);
   else
     done.rows = machine_.skip(what.index, term);
   if (!done.forged.empty()) {
@@ -161,7 +182,7 @@ void applier::apply_entry(committed& what) {
     shared_.die("entry " + std::to_string(what.index) + " of the log is too new: " + done.too_new);
     return abandon(what);
   }
-  if (entries_++ == 0)
+  if (open_.entries++ == 0)
     due_ = clock::now() + pause_;
   index_ = what.index;
   term_ = term;
@@ -187,54 +208,95 @@ void applier::answer_askers(committed& what, applied& done) {
 void applier::keep(std::vector<row_change> rows) {
   for (auto& row : rows) {
     check(!row.key.empty() && row.key.size() <= limits::key_bytes, "a row's key fits LMDB");
-    rows_bytes_ += row.key.size() + (row.value ? row.value->size() : 0);
-    rows_.insert_or_assign(std::move(row.key), std::move(row.value));
+    open_.bytes += row.key.size() + (row.value ? row.value->size() : 0);
+    open_.rows.insert_or_assign(std::move(row.key), std::move(row.value));
   }
 }
+
+// -- to disk, and to readers ------------------------------------------------------------------
 
 bool applier::is_due(time_point now) const {
-  if (entries_ == 0)
-    return false;
-  return now >= due_ || entries_ >= limits::batch_entries || rows_bytes_ >= limits::state_bytes;
+  return now >= due_ || open_.entries >= limits::batch_entries
+         || open_.bytes >= limits::state_bytes;
 }
 
-/// Closes the open state transaction; readers are served by what is committed then.
-void applier::serve_readers() {
-  if (entries_ > 0)
-    commit();
-  if (readers_.empty())
-    return;
-  if (entries_ > 0)
-    return refuse_readers(
-      shared_.is_dead() ? unknown_outcome("the ledger stopped after a disk error")
-                        : disk_full_problem("the newest state cannot be written")
-    );
-  auto now = shared_.current();
-  for (auto& reader : std::exchange(readers_, {}))
-    reader(now);
+/// Sets on its way what is due, and what readers wait for.
+void applier::advance() {
+  if (shared_.is_dead() && (closed_ || open_.entries > 0))
+    return refuse_readers(unknown_outcome("the ledger stopped"));
+  if (is_writing_ && open_.bytes >= limits::state_bytes)
+    wait_for_writer(); // Memory has a bound; the log's writer has to wait for us then.
+  const auto now = clock::now();
+  const auto is_asked = !open_.readers.empty();
+  if (closed_ && !is_writing_ && (is_asked || now >= retry_at_))
+    write_closed(now);
+  if (!closed_ && open_.entries > 0 && (is_asked || is_due(now))) {
+    close();
+    write_closed(now);
+  }
+  if (is_asked)
+    serve_readers();
 }
 
-void applier::commit() {
+void applier::close() {
+  open_.view = make_view();
+  closed_ = std::exchange(open_, {});
+}
+
+void applier::write_closed(time_point now) {
   if (shared_.is_dead())
     return;
-  const auto begun = clock::now();
-  auto failed = state_.write(rows_, index_, term_);
-  pause_ = commit_pause(clock::now() - begun);
-  if (failed && !failed->is_disk_full)
-    return shared_.die(failed->text);
-  if (failed) {
-    shared_.set_full(commit_point::state, true);
-    due_ = clock::now() + limits::full_disk_retry;
+  retry_at_ = now + limits::full_disk_retry;
+  is_writing_ = true;
+  writer_.begin(closed_->rows, closed_->view->index, closed_->view->term);
+}
+
+void applier::wait_for_writer() {
+  if (!is_writing_)
     return;
+  std::optional<state_writer::outcome> what;
+  {
+    std::unique_lock hold{mutex_};
+    more_.wait(hold, [this] { return outcome_.has_value(); });
+    what = std::exchange(outcome_, {});
   }
-  rows_.clear();
-  rows_bytes_ = 0;
-  entries_ = 0;
+  written(*std::move(what));
+}
+
+void applier::written(state_writer::outcome what) {
+  is_writing_ = false;
+  pause_ = commit_pause(what.took);
+  if (what.failed && !what.failed->is_disk_full) {
+    shared_.die(what.failed->text);
+    return refuse_readers(unknown_outcome("the ledger stopped"));
+  }
+  if (what.failed) {
+    shared_.set_full(commit_point::state, true);
+    return refuse_readers(disk_full_problem("the newest state cannot be written"));
+  }
+  auto done = *std::exchange(closed_, {});
   reserve_next();
   shared_.set_state_map_percent(state_.disk().map_percent());
-  shared_.set_view(make_view());
+  shared_.set_view(done.view);
   shared_.publish();
-  shared_.set_durable(index_);
+  shared_.set_durable(done.view->index);
+  for (auto& reader : done.readers)
+    reader(done.view);
+}
+
+/// At the end of the thread: a set that waits for room is tried once more.
+void applier::commit_rest() {
+  wait_for_writer();
+  for (bool is_more = closed_ || open_.entries > 0; is_more;
+       is_more = !closed_ && open_.entries > 0) {
+    if (!closed_)
+      close();
+    write_closed(clock::now());
+    wait_for_writer();
+  }
+  if (closed_)
+    return refuse_readers(unknown_outcome("the ledger stopped"));
+  serve_readers();
 }
 
 /// Room for the next transaction, so that what is taken from now on can be written as well.
@@ -243,9 +305,22 @@ void applier::reserve_next() {
   shared_.set_full(commit_point::state, failed.has_value());
 }
 
+/// Those behind everything that was applied: it is on disk, or they go with the set that brings it.
+void applier::serve_readers() {
+  if (open_.entries > 0) // They wait for the set before it.
+    return;
+  auto readers = std::exchange(open_.readers, {});
+  if (closed_)
+    return (void)std::ranges::move(readers, std::back_inserter(closed_->readers));
+  for (auto& reader : readers)
+    reader(shared_.current());
+}
+
 void applier::refuse_readers(const problem& why) {
-  for (auto& reader : std::exchange(readers_, {}))
-    reader(unexpected{why});
+  for (auto* set : {closed_ ? &*closed_ : nullptr, &open_})
+    if (set != nullptr)
+      for (auto& reader : std::exchange(set->readers, {}))
+        reader(unexpected{why});
 }
 
 view_ptr applier::make_view() {

@@ -1,15 +1,16 @@
 #pragma once
-// The thread that owns the tables: applies committed entries in order, answers their askers, and
-// commits rows and applied index together.
+// The thread that owns the tables: applies committed entries in order and answers their askers.
 //
-// Rows wait in memory until their transaction, which begins and ends at once; the open state
-// transaction is the set of rows that wait. So a transaction lost to a full disk loses nothing: the
-// rows wait on, and a restart applies them again from the log.
+// Rows gather in an open set, which is closed after a while and then committed by the state writer,
+// with the index up to which they are applied, while the next set gathers. One set is on its way at
+// a time. So nobody waits for the state's disk but readers, and a transaction lost to a full disk
+// loses nothing: its set is written again, and a restart applies its entries again from the log.
 
 #include "src/store/engine_shared.hpp"
 #include "src/store/log_store.hpp"
 #include "src/store/state_fetch.hpp"
 #include "src/store/state_store.hpp"
+#include "src/store/state_writer.hpp"
 
 #include <deque>
 #include <thread>
@@ -28,8 +29,8 @@ struct committed {
 /// in force.
 using page_stored = std::function<void(bool is_stored)>;
 
-/// How long rows may wait after a commit that took so long: one part in 64 of the time goes into
-/// commits, because nobody is answered meanwhile, between 10 and 100 ms.
+/// How long rows gather after a commit that took so long: one part in 64 of the disk's time goes
+/// into commits of the state, because the log wants the same disk; between 10 and 100 ms.
 std::chrono::steady_clock::duration commit_pause(std::chrono::steady_clock::duration last_commit);
 
 class applier {
@@ -56,6 +57,16 @@ private:
   struct work {
     std::deque<committed> entries;
     std::optional<arrival> page;
+    std::optional<state_writer::outcome> written;
+  };
+
+  /// What one transaction takes to the state environment.
+  struct row_set {
+    state_store::row_changes rows;
+    std::size_t bytes = 0;
+    std::size_t entries = 0;                    ///< Of the log.
+    std::vector<ledger_engine::viewed> readers; ///< Who must see these rows.
+    view_ptr view;                              ///< As of its last entry, once it is closed.
   };
 
   void run();
@@ -68,10 +79,15 @@ private:
   std::optional<write_failure> store_incoming(const incoming_page& what);
   void adopt(const incoming_page::moment& end);
   void keep(std::vector<row_change> rows);
-  void serve_readers();
   bool is_due(time_point now) const;
-  void commit();
+  void advance();
+  void close();
+  void write_closed(time_point now);
+  void wait_for_writer();
+  void written(state_writer::outcome what);
+  void commit_rest();
   void reserve_next();
+  void serve_readers();
   void refuse_readers(const problem& why);
   view_ptr make_view();
 
@@ -84,18 +100,20 @@ private:
   std::condition_variable more_;
   std::deque<committed> queue_;
   std::optional<arrival> arrived_;
+  std::optional<state_writer::outcome> outcome_;
   bool is_stopping_ = false;
 
   // Only the thread itself touches what follows.
   std::uint64_t index_ = 0;
   std::uint64_t term_ = 0;
-  state_store::row_changes rows_; ///< Applied, not in the state environment yet.
-  std::size_t rows_bytes_ = 0;
-  std::size_t entries_ = 0; ///< Of the open state transaction; 0: none is open.
-  time_point due_;
+  row_set open_;
+  std::optional<row_set> closed_; ///< On its way to disk, or waiting for room there.
+  bool is_writing_ = false;       ///< The state writer has the closed set.
+  time_point due_;                ///< When the open set is to be closed.
+  time_point retry_at_;           ///< When the closed one is to be written again.
   time_point::duration pause_ = commit_pause({});
-  std::vector<ledger_engine::viewed> readers_;
 
+  state_writer writer_;
   std::thread thread_;
 };
 

@@ -34,9 +34,9 @@ std::optional<write_failure> applier::store_incoming(const incoming_page& what) 
 /// The disk holds the new state; what waited for its transaction was of the old one.
 void applier::adopt(const incoming_page::moment& end) {
   check(end.index > index_, "a state is fetched only when it is newer than ours");
-  rows_.clear();
-  rows_bytes_ = 0;
-  entries_ = 0;
+  auto readers = std::exchange(open_, {}).readers;
+  open_.readers = std::move(readers);
+  closed_.reset();
   index_ = end.index;
   term_ = end.term;
   machine_.clear();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 namespace assay::store {
@@ -17,7 +18,7 @@ namespace assay::store {
 namespace {
 
 // Meta pages, free list and tree pages that a transaction rewrites besides its data.
-constexpr std::uint64_t overhead_bytes = 64 * 4096;
+constexpr std::uint64_t overhead_bytes = std::uint64_t{64} * 4096;
 constexpr std::uint64_t reserve_ahead_bytes = 1 << 20;
 constexpr unsigned readers_max = 512;
 
@@ -83,6 +84,26 @@ write_failure failure_of(int code, const std::filesystem::path& place, std::uint
   return {is_full, std::move(text)};
 }
 
+std::optional<open_reader> parse_reader(std::string_view line) {
+  auto number = [](std::string_view word) -> std::optional<std::uint64_t> {
+    std::uint64_t out = 0;
+    auto [end, why] = std::from_chars(word.data(), word.data() + word.size(), out);
+    return why == std::errc{} && end == word.data() + word.size() ? std::optional{out}
+                                                                  : std::nullopt;
+  };
+  while (line.ends_with('\n') || line.ends_with(' '))
+    line.remove_suffix(1);
+  const auto first = line.find_first_not_of(' ');
+  if (first == std::string_view::npos)
+    return {};
+  line.remove_prefix(first);
+  const auto process = number(line.substr(0, line.find(' ')));
+  const auto txn = number(line.substr(line.rfind(' ') + 1));
+  if (!process || !txn)
+    return {};
+  return open_reader{static_cast<std::int64_t>(*process), *txn};
+}
+
 MDB_val to_lmdb(std::string_view bytes) {
   return {bytes.size(), const_cast<char*>(bytes.data())};
 }
@@ -115,14 +136,16 @@ result<std::unique_ptr<environment>, problem> environment::open(
     return unexpected{open_problem(code, folder)};
   if (auto fine = out->check_length(); !fine)
     return unexpected{fine.error()};
-  int dead_readers = 0; // Slots of processes that were killed pin old pages.
-  mdb_reader_check(env, &dead_readers);
+  out->give_up_dead_readers();
   if (auto fine = out->open_databases(databases); !fine)
     return unexpected{fine.error()};
+  if (code = out->take_spare(); code != 0)
+    return unexpected{open_problem(code, folder)};
   return out;
 }
 
 environment::~environment() {
+  mdb_txn_abort(spare_); // Nothing, when none was taken.
   mdb_env_close(env_);
 }
 
@@ -169,6 +192,10 @@ int environment::commit(const std::function<int(MDB_txn*)>& fill) {
 
 std::optional<write_failure>
 environment::write(std::uint64_t bytes, const std::function<int(MDB_txn*)>& fill) {
+  if (auto now = std::chrono::steady_clock::now(); now >= next_reader_check_) {
+    next_reader_check_ = now + reader_check_every;
+    give_up_dead_readers();
+  }
   if (auto failed = reserve(bytes))
     return failed;
   int code = commit(fill);
@@ -204,10 +231,44 @@ std::optional<write_failure> environment::reserve(std::uint64_t bytes) {
 
 // -- reading ------------------------------------------------------------------------------------
 
+/// Places of processes that were killed pin old pages, and are nobody's.
+void environment::give_up_dead_readers() const {
+  int dead = 0;
+  mdb_reader_check(env_, &dead);
+}
+
+/// Between reads it keeps its place and pins nothing.
+int environment::take_spare() {
+  int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, &spare_);
+  if (code == 0)
+    mdb_txn_reset(spare_);
+  return code;
+}
+
+int environment::read_by_spare(const std::function<int(MDB_txn*)>& look) const {
+  std::lock_guard hold{spare_mutex_};
+  int code = mdb_txn_renew(spare_);
+  if (code != 0)
+    return code;
+  code = look(spare_);
+  mdb_txn_reset(spare_);
+  return code;
+}
+
+int environment::begin_read(MDB_txn** txn) const {
+  int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, txn);
+  if (code != MDB_READERS_FULL)
+    return code;
+  give_up_dead_readers();
+  return mdb_txn_begin(env_, nullptr, MDB_RDONLY, txn);
+}
+
 result<void, problem> environment::read(const std::function<int(MDB_txn*)>& look) const {
   MDB_txn* txn = nullptr;
-  int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
-  if (code == 0) {
+  int code = begin_read(&txn);
+  if (code == MDB_READERS_FULL) {
+    code = spare_ ? read_by_spare(look) : code; // While it is opened there is none.
+  } else if (code == 0) {
     code = look(txn);
     mdb_txn_abort(txn);
   }
@@ -229,7 +290,7 @@ problem environment::read_problem(int code) const {
 
 result<std::unique_ptr<environment::moment>, problem> environment::hold() const {
   MDB_txn* txn = nullptr;
-  if (int code = mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn); code != 0)
+  if (int code = begin_read(&txn); code != 0)
     return unexpected{read_problem(code)};
   return std::make_unique<moment>(txn);
 }
@@ -273,27 +334,25 @@ std::uint32_t environment::map_percent(std::uint64_t pending) const {
   return percent(seen ? used - std::min(used, free_pages * stat.ms_psize) : used);
 }
 
-std::uint64_t environment::oldest_reader_lag() const {
+std::uint64_t environment::newest_txn() const {
   MDB_envinfo info;
   mdb_env_info(env_, &info);
-  struct seen {
-    std::uint64_t newest = 0;
-    std::uint64_t lag = 0;
-  } lags{info.me_last_txnid, 0};
-  // The table comes only as text: process, thread, transaction (or `-`).
+  return info.me_last_txnid;
+}
+
+std::vector<open_reader> environment::readers() const {
+  give_up_dead_readers(); // Who was killed reads no more, although nobody writes meanwhile.
+  std::vector<open_reader> all;
   mdb_reader_list(
-    env_,
+    env_, // The table comes only as text.
     [](const char* line, void* context) {
-      auto& out = *static_cast<seen*>(context);
-      auto* last = std::strrchr(line, ' ');
-      const std::uint64_t id = last == nullptr ? 0 : std::strtoull(last, nullptr, 10);
-      if (id != 0 && id < out.newest)
-        out.lag = std::max(out.lag, out.newest - id);
+      if (auto one = parse_reader(line))
+        static_cast<std::vector<open_reader>*>(context)->push_back(*one);
       return 0;
     },
-    &lags
+    &all
   );
-  return lags.lag;
+  return all;
 }
 
 } // namespace assay::store

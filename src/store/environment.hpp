@@ -2,6 +2,9 @@
 // One LMDB environment: opened with the checks that LMDB leaves to its user, read in short
 // transactions, written in whole ones.
 //
+// Processes that were killed while they read leave their places in the table of readers; these are
+// given up every `reader_check_every`, and at once when a read finds no place.
+//
 // Full sync, no WRITEMAP (a full disk would be a SIGBUS), no DUPSORT, readers without thread-local
 // slots. A write transaction begins and ends within `write`, so it never changes threads: one
 // begun on one thread and committed on another hangs the next.
@@ -11,10 +14,12 @@
 
 #include <lmdb.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +52,23 @@ write_failure failure_of(int code, const std::filesystem::path& place, std::uint
 MDB_val to_lmdb(std::string_view bytes);
 std::string_view from_lmdb(const MDB_val& value);
 
+/// A read that is open in some process, ours too: it keeps the pages of its moment from being used
+/// again.
+struct open_reader {
+  std::int64_t process = 0;
+  std::uint64_t txn = 0; ///< The last transaction that it sees.
+
+  friend bool operator==(const open_reader&, const open_reader&) = default;
+};
+
+/// One line of LMDB's list of readers: process, thread, transaction or `-`. Nothing: it is a title,
+/// or a place where nobody reads now.
+std::optional<open_reader> parse_reader(std::string_view line);
+
 class environment {
 public:
+  static constexpr auto reader_check_every = std::chrono::seconds{30};
+
   struct database {
     const char* name;
     unsigned flags; ///< MDB_INTEGERKEY or 0.
@@ -95,7 +115,8 @@ public:
 
   /// With `pending` bytes that are still to be written.
   std::uint32_t map_percent(std::uint64_t pending = 0) const;
-  std::uint64_t oldest_reader_lag() const;
+  std::uint64_t newest_txn() const;
+  std::vector<open_reader> readers() const;
 
   /// Tests: an errno that stands in for what the commit reports.
   void inject(std::function<int()> fault) { fault_ = std::move(fault); }
@@ -106,6 +127,10 @@ private:
   result<void, problem> check_length() const;
   int commit(const std::function<int(MDB_txn*)>& fill);
   problem read_problem(int code) const;
+  int begin_read(MDB_txn** txn) const;
+  int take_spare();
+  int read_by_spare(const std::function<int(MDB_txn*)>& look) const;
+  void give_up_dead_readers() const;
   std::uint64_t used_bytes() const;
 
   std::filesystem::path folder_;
@@ -113,7 +138,13 @@ private:
   std::vector<MDB_dbi> databases_;
   std::uint64_t reserved_bytes_ = 0; ///< Length of the file up to which blocks are allocated.
   bool can_reserve_ = true;
+  std::chrono::steady_clock::time_point next_reader_check_; ///< The writing thread's.
   std::function<int()> fault_;
+
+  /// A place among the readers that is ours, whatever others do: who fills the table must not end
+  /// us.
+  MDB_txn* spare_ = nullptr;
+  mutable std::mutex spare_mutex_;
 };
 
 } // namespace assay::store

@@ -370,7 +370,15 @@ engine_status ledger_engine::status() const {
   out.sync = fresh(log.sync, log.sync_at, std::chrono::steady_clock::now());
   out.log_map_percent = parts_->log->map_percent();
   out.state_map_percent = shared.state_map_percent();
-  out.oldest_reader_lag = parts_->state->disk().oldest_reader_lag();
+  return out;
+}
+
+open_reads ledger_engine::readers() const {
+  open_reads out{parts_->state->disk().readers()};
+  const auto newest = parts_->state->disk().newest_txn();
+  for (const auto& one : out.all)
+    out.oldest_lag = std::max(out.oldest_lag, newest - std::min(newest, one.txn));
+  std::ranges::copy(parts_->log->readers(), std::back_inserter(out.all));
   return out;
 }
 

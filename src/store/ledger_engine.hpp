@@ -3,10 +3,11 @@
 //
 //   propose -> waiting -> LOG WRITER: seal the batch, participant, one synced log transaction
 //                             | committed entries
-//                         APPLIER: machine.apply -> answers; rows + applied index -> one
-//                         transaction
-//                             | every 10 ms, 256 entries or a barrier
-//                         view published to `on_view`
+//                         APPLIER: machine.apply -> answers; rows gather in a set
+//                             | every 10 to 100 ms, 256 entries or a barrier
+//                         STATE WRITER: rows + applied index -> one transaction
+//                             | done
+//                         APPLIER: view published to `on_view`
 //
 // An answer means: the log entry is durable on a quorum and applied. It does not mean that a
 // published view shows it yet; who needs that asks through `read_barrier`. A full disk refuses
@@ -14,13 +15,14 @@
 // Any other error of a commit ends the process: after a failed fsync the next one falsely succeeds,
 // so nothing is retried.
 //
-// The engine owns its two threads and no CAF; with peers a third one reads our state for members
-// that are too far behind. It never stamps two batches with the same time, never
+// The engine owns these three threads and no CAF; with peers a fourth one reads our state for
+// members that are too far behind. It never stamps two batches with the same time, never
 // reports a write to raft that did not reach the disk, and never drops log entries that the state
 // on disk does not contain.
 
 #include "src/consensus/membership.hpp"
 #include "src/store/data_directory.hpp"
+#include "src/store/environment.hpp"
 #include "src/store/peers.hpp"
 #include "src/store/rows.hpp"
 #include "src/store/state_machine.hpp"
@@ -103,7 +105,12 @@ struct engine_status {
   std::chrono::milliseconds sync{0};
   std::uint32_t log_map_percent = 0;
   std::uint32_t state_map_percent = 0;
-  std::uint64_t oldest_reader_lag = 0; ///< Transactions since the oldest open read began.
+};
+
+/// Reads of the ledger's files that are open, in any process.
+struct open_reads {
+  std::vector<open_reader> all;
+  std::uint64_t oldest_lag = 0; ///< Transactions since the oldest one of the state began.
 };
 
 class ledger_engine {
@@ -135,7 +142,7 @@ public:
     engine_options options = {}
   );
 
-  /// Stops both threads. What was answered is durable; what still waits is answered `unavailable`.
+  /// Stops its threads. What was answered is durable; what still waits is answered `unavailable`.
   ~ledger_engine();
   ledger_engine(const ledger_engine&) = delete;
   ledger_engine& operator=(const ledger_engine&) = delete;
@@ -167,6 +174,9 @@ public:
   view_ptr current() const;
 
   engine_status status() const;
+
+  /// Looks into LMDB's tables, so not for every moment. Any thread.
+  open_reads readers() const;
 
   /// A person has looked at the clock: time-driven proposals are taken again.
   void trust_clock();

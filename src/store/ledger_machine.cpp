@@ -92,24 +92,37 @@ std::shared_ptr<const ledger::tables> tables_of(const view_ptr& published) {
 ledger_machine::ledger_machine(
   std::shared_ptr<const signing_keys> keys, std::string member_name, std::uint16_t knows
 )
-  : keys_{std::move(keys)}, member_name_{std::move(member_name)}, knows_{knows} {}
+  : keys_{std::move(keys)}, member_name_{std::move(member_name)}, knows_{knows}, key_{keys_->first(
+                                                                                 )} {}
 
 ledger_machine::ledger_machine(
   const ledger::signing_key::seed& seed, std::string member_name, std::uint16_t knows
 )
   : ledger_machine{std::make_shared<const signing_keys>(seed), std::move(member_name), knows} {}
 
-/// Null: the ledger names a key that is none of ours.
-std::shared_ptr<const ledger::signing_key> ledger_machine::own_key() const {
+/// With `mutex_` held.
+void ledger_machine::learn_key(const std::string& named) {
+  if (named == named_key_)
+    return;
+  named_key_ = named;
+  key_ = named.empty() ? keys_->first() : keys_->find(named);
+  has_key_ = key_ != nullptr;
+}
+
+/// A key that was missing may have been put back since it was named.
+bool ledger_machine::has_key() const {
+  if (has_key_)
+    return true;
   std::lock_guard hold{mutex_};
-  return named_key_.empty() ? keys_->first() : keys_->find(named_key_);
+  key_ = keys_->find(named_key_);
+  return has_key_ = key_ != nullptr;
 }
 
 std::optional<problem> ledger_machine::refuse(std::string_view proposal) const {
   auto head = wire::head_of_proposal(proposal);
   if (!head)
     return refused("malformed: " + head.error().text);
-  if (!own_key()) // What it would seal stops everybody who applies it.
+  if (!has_key()) // What it would seal stops everybody who applies it.
     return problem{
       problem_kind::unavailable,
       "the signing key of this coordinator is not the one that the ledger names for it; nothing "
@@ -144,7 +157,10 @@ ledger_machine::seal(const std::vector<std::string>& proposals, wall_ms stamp, s
     batch.entries.push_back(entry_of(proposal));
   auto hashes = ledger::record_hashes(batch);
   if (!hashes.empty()) {
-    auto key = own_key();
+    auto key = [&] {
+      std::lock_guard hold{mutex_};
+      return key_;
+    }();
     check(key != nullptr, "what is sealed was not refused");
     batch.signature = key->sign(ledger::batch_message(cluster_for(batch), term, stamp, hashes));
   }
@@ -232,13 +248,11 @@ result<void, problem> ledger_machine::load(std::string_view key, std::string_vie
 std::string ledger_machine::take_over_head() {
   const auto& head = tables_.head;
   agreed_ = ledger::agreed_schema(head);
+  const std::string nobody;
   auto me = std::ranges::find(head.members, member_name_, &ledger::member::name);
   std::lock_guard hold{mutex_};
   cluster_ = head.cluster;
-  if (me == head.members.end())
-    named_key_.clear();
-  else if (named_key_ != me->signing_public)
-    named_key_ = me->signing_public;
+  learn_key(me == head.members.end() ? nobody : me->signing_public);
   return ledger::too_old(head, knows_);
 }
 
@@ -290,7 +304,7 @@ void ledger_machine::clear() {
   tables_ = {};
   std::lock_guard hold{mutex_};
   cluster_.reset();
-  named_key_.clear();
+  learn_key({});
 }
 
 std::unique_ptr<state_audit> ledger_machine::begin_audit() const {

@@ -60,7 +60,8 @@ private:
   std::string
   outgrown(const ledger::batch& sealed, std::uint64_t index, const row_lookup& known) const;
   uuid cluster_for(const ledger::batch& sealed);
-  std::shared_ptr<const ledger::signing_key> own_key() const;
+  void learn_key(const std::string& named);
+  bool has_key() const;
   void remember(const std::string& bytes, ledger::batch sealed);
   std::optional<ledger::batch> take_own(std::string_view bytes);
   std::string forged(const ledger::batch& sealed);
@@ -69,12 +70,15 @@ private:
   const std::string member_name_;
   const std::uint16_t knows_;
   ledger::tables tables_;
-  std::atomic<std::uint16_t> agreed_ = 1; ///< Schema version; the log writer asks.
+  std::atomic<std::uint16_t> agreed_ = 1;    ///< Schema version; the log writer asks.
+  mutable std::atomic<bool> has_key_ = true; ///< The same; so each proposal costs no search.
 
   /// The log writer signs for the cluster, and with the key, that the applier learns of.
   mutable std::mutex mutex_;
   std::optional<uuid> cluster_;
   std::string named_key_; ///< The public half that the ledger names for us; empty: none yet.
+  mutable std::shared_ptr<const ledger::signing_key>
+    key_; ///< Of that name; null: it is none of ours.
   /// What this process sealed is neither read nor checked again.
   std::map<std::string, ledger::batch, std::less<>> own_;
 };

@@ -42,7 +42,8 @@ problem map_full_problem(std::uint32_t percent) {
     "disk_full: " + std::to_string(percent) + " % of the ledger's address space is in use, "
       + std::to_string(limits::map_use_percent) + " % is allowed",
     "ledger",
-    "nothing was changed and reading goes on; raise the map size in the configuration and restart"};
+    "nothing was changed and reading goes on; raise `ledger.map_mib` in every coordinator's "
+    "configuration and restart one after the other; a standalone has all that it can get"};
 }
 
 std::optional<problem> untimely(bool is_time_driven, const clock_watch& clock) {

@@ -55,6 +55,7 @@ public:
   /// Makes sure that the disk has room for entries of this size and for what the journal holds.
   std::optional<write_failure> reserve(std::uint64_t bytes);
   std::uint32_t map_percent() const;
+  std::vector<open_reader> readers() const { return environment_->readers(); }
 
   /// Tests: an errno that stands in for what the disk reports.
   void inject(const std::function<int()>& fault);

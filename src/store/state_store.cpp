@@ -3,6 +3,7 @@
 #include "src/base/check.hpp"
 #include "src/base/limits.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -18,6 +19,12 @@ constexpr std::uint64_t adoption_bytes = 1 << 20; ///< Of lists of freed pages, 
 int put(MDB_txn* txn, MDB_dbi db, std::string_view key, std::string_view value) {
   auto k = to_lmdb(key), v = to_lmdb(value);
   return mdb_put(txn, db, &k, &v, 0);
+}
+
+/// Beside the place of the last one the tree is not searched anew.
+int put(MDB_cursor* cursor, std::string_view key, std::string_view value) {
+  auto k = to_lmdb(key), v = to_lmdb(value);
+  return mdb_cursor_put(cursor, &k, &v, 0);
 }
 
 int remove(MDB_txn* txn, MDB_dbi db, std::string_view key) {
@@ -55,6 +62,16 @@ void get_applied(MDB_txn* txn, MDB_dbi meta, std::uint64_t& index, std::uint64_t
     return;
   std::memcpy(&index, v.mv_data, 8);
   std::memcpy(&term, static_cast<const char*>(v.mv_data) + 8, 8);
+}
+
+std::vector<const state_store::row_changes::value_type*>
+in_key_order(const state_store::row_changes& rows) {
+  std::vector<const state_store::row_changes::value_type*> out;
+  out.reserve(rows.size());
+  for (const auto& row : rows)
+    out.push_back(&row);
+  std::ranges::sort(out, {}, [](const auto* row) -> std::string_view { return row->first; });
+  return out;
 }
 
 /// The first key after every key that starts with `prefix`; empty when there is none.
@@ -180,18 +197,21 @@ result<void, problem> state_store::load_rows(
 
 std::optional<write_failure>
 state_store::write(const row_changes& rows, std::uint64_t index, std::uint64_t term) {
+  const auto sorted = in_key_order(rows);
   std::uint64_t bytes = 64;
   for (const auto& [key, value] : rows)
     bytes += key.size() + (value ? value->size() : 0) + 64;
   return environment_->write(bytes, [&](MDB_txn* txn) {
     const auto into = rows_in_force(turns_);
-    int code = 0;
-    for (const auto& [key, value] : rows) {
-      code = value ? put(txn, into, key, *value) : remove(txn, into, key);
-      if (code != 0)
-        return code;
+    MDB_cursor* cursor = nullptr;
+    int code = mdb_cursor_open(txn, into, &cursor);
+    for (auto at = sorted.begin(); code == 0 && at != sorted.end(); ++at) {
+      const auto& [key, value] = **at;
+      code = value ? put(cursor, key, *value) : remove(txn, into, key);
     }
-    return put_applied(txn, environment_->dbi(meta_db), index, term);
+    if (cursor != nullptr)
+      mdb_cursor_close(cursor);
+    return code == 0 ? put_applied(txn, environment_->dbi(meta_db), index, term) : code;
   });
 }
 

@@ -13,15 +13,23 @@
 #include "src/store/rows.hpp"
 #include "src/store/state_machine.hpp"
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <atomic>
-#include <map>
 #include <mutex>
 
 namespace assay::store {
 
 class state_store {
 public:
-  using row_changes = std::map<std::string, std::optional<std::string>, std::less<>>;
+  struct key_hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const {
+      return std::hash<std::string_view>{}(key);
+    }
+  };
+  using row_changes =
+    boost::unordered_flat_map<std::string, std::optional<std::string>, key_hash, std::equal_to<>>;
 
   static result<std::unique_ptr<state_store>, problem>
   open(const std::filesystem::path& folder, std::uint64_t map_bytes);

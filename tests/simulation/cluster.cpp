@@ -64,7 +64,11 @@ cluster::cluster(std::uint64_t seed, const profile& how)
           forge(*said);
         network_.send(from, to, std::move(what));
       },
-      [this](std::uint64_t id) { restart_later(id, luck_.between(50, 500)); }} {
+      [this](std::uint64_t id) { restart_later(id, luck_.between(50, 500)); },
+      [this](std::uint64_t id, std::uint64_t of, std::uint64_t up_to) {
+        check_belief(id, of, up_to);
+      },
+      [this](std::uint64_t id, stage what) { begins(id, what); }} {
   out_.seed = seed;
 }
 
@@ -76,18 +80,12 @@ verdict cluster::run() {
   if (!is_founded_)
     judge_.fail("no ledger was founded in time");
   clients_.resize(how_.clients);
-  for (std::size_t i = 0; i < clients_.size(); ++i)
-    client_thinks(i);
-  next_fault();
-  administrator_looks();
-  const auto calm_from = time_.now() + how_.chaos_ms;
-  while (judge_.failure().empty() && time_.run_next(calm_from))
-    ;
-  calm_down();
-  const auto end = time_.now() + how_.calm_ms;
-  while (judge_.failure().empty() && !has_converged() && time_.run_next(end))
-    ;
-  judge_the_end();
+  for (round_ = 1; round_ <= how_.rounds && judge_.failure().empty(); ++round_) {
+    storm();
+    calm();
+  }
+  if (how_.hands_over_behind)
+    hand_over_behind();
   out_.failure = judge_.failure();
   out_.trace = judge_.trace.add(time_.now()).add(network_.parcels()).value();
   out_.acknowledged = judge_.acknowledgements().size();
@@ -97,7 +95,33 @@ verdict cluster::run() {
   for (const auto& [id, m] : machines_)
     out_.fetches += m->fetches();
   out_.virtual_ms = time_.now();
+  out_.suffered = in_.suffered;
   return out_;
+}
+
+void cluster::storm() {
+  is_calm_ = false;
+  network_.hurt();
+  for (std::size_t i = 0; i < clients_.size(); ++i)
+    client_thinks(i);
+  next_fault();
+  deafen_later();
+  swap_later();
+  if (round_ == 1)
+    administrator_looks();
+  const auto end = time_.now() + how_.chaos_ms;
+  while (judge_.failure().empty() && time_.run_next(end))
+    ;
+}
+
+void cluster::calm() {
+  calm_down();
+  const auto begun = time_.now();
+  const auto end = begun + how_.calm_ms;
+  while (judge_.failure().empty() && !has_converged() && time_.run_next(end))
+    ;
+  out_.longest_calm_ms = std::max(out_.longest_calm_ms, time_.now() - begun);
+  judge_the_end();
 }
 
 // -- the machines -------------------------------------------------------------------------------
@@ -174,8 +198,8 @@ std::string cluster::next_proposal() {
 
 void cluster::client_thinks(std::size_t which) {
   const auto pause = luck_.between(how_.think_ms / 2, how_.think_ms * 3 / 2);
-  time_.after(pause, [this, which] {
-    if (is_calm_)
+  time_.after(pause, [this, which, round = round_] {
+    if (is_calm_ || round != round_)
       return;
     auto& who = clients_[which];
     who.is_read = luck_.happens(300);
@@ -236,6 +260,23 @@ void cluster::was_read(std::size_t which, std::uint64_t attempt, std::optional<s
   judge_.read(who.must_see, *saw);
   who.question = 0;
   client_thinks(which);
+}
+
+/// What a leader counts for a majority is on that disk, for as long as nobody else leads there.
+void cluster::check_belief(std::uint64_t id, std::uint64_t of, std::uint64_t up_to) {
+  const auto& log = disks_.at(of)->log;
+  const auto term = machines_.at(id)->member().term();
+  if (log.hard.term != term)
+    return;
+  const auto* ours = disks_.at(id)->log.find(up_to);
+  const auto* theirs = log.find(up_to);
+  bool is_another = ours != nullptr && theirs != nullptr && ours->term != theirs->term;
+  if (up_to > log.last() || is_another)
+    judge_.fail(
+      "the leader of term " + std::to_string(term) + " counts entry " + std::to_string(up_to)
+      + " as stored by member " + std::to_string(of) + ", whose disk ends at "
+      + std::to_string(log.last()) + (is_another ? " and holds another one there" : "")
+    );
 }
 
 // -- the end ------------------------------------------------------------------------------------

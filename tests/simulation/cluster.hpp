@@ -20,6 +20,8 @@ struct verdict {
   std::uint64_t fetches = 0;
   std::uint64_t changes = 0; ///< Of the membership, carried out.
   std::uint64_t virtual_ms = 0;
+  interruptions suffered;
+  std::uint64_t longest_calm_ms = 0; ///< Until all agreed after the last fault.
 };
 
 class cluster {
@@ -40,6 +42,9 @@ private:
     consensus::membership_change how;
   };
 
+  void storm();
+  void calm();
+
   // -- the machines
   void found(unsigned members);
   coordinator& add_machine(std::uint64_t id);
@@ -55,6 +60,7 @@ private:
   void answered(std::size_t which, std::uint64_t attempt, const reply& said);
   void was_read(std::size_t which, std::uint64_t attempt, std::optional<std::uint64_t> saw);
   std::string next_proposal();
+  void check_belief(std::uint64_t id, std::uint64_t of, std::uint64_t up_to);
 
   // -- those who change the group
   void administrator_looks();
@@ -70,6 +76,11 @@ private:
   void hurt_a_disk();
   void pause_one();
   void hand_over();
+  void deafen_later();
+  void swap_later();
+  void begins(std::uint64_t id, stage what);
+  coordinator* another(const coordinator& than);
+  void hand_over_behind();
   void forge(consensus::message& what);
   void calm_down();
 
@@ -95,6 +106,7 @@ private:
   std::uint64_t next_id_ = 1;
   bool is_founded_ = false;
   bool is_calm_ = false;
+  unsigned round_ = 1;
   verdict out_;
 };
 

@@ -90,8 +90,11 @@ void cluster::wish_something() {
 // -- what goes wrong ----------------------------------------------------------------------------
 
 void cluster::next_fault() {
-  time_.after(luck_.between(how_.fault_every_ms / 2, how_.fault_every_ms * 3 / 2), [this] {
-    if (is_calm_)
+  if (how_.fault_every_ms == 0)
+    return;
+  const auto pause = luck_.between(how_.fault_every_ms / 2, how_.fault_every_ms * 3 / 2);
+  time_.after(pause, [this, round = round_] {
+    if (is_calm_ || round != round_)
       return;
     switch (luck_.below(9)) {
     case 0:
@@ -194,6 +197,116 @@ void cluster::pause_one() {
 void cluster::hand_over() {
   if (auto* from = leader())
     (void)from->transfer(luck_.happens(500) ? 0 : somebody().id()); // It may well be refused.
+}
+
+/// Kills whoever begins something, fills its disk or cuts it off, while it is at it. The
+/// rarer the step, the likelier.
+void cluster::begins(std::uint64_t id, stage what) {
+  if (how_.interrupted == 0 || is_calm_)
+    return;
+  const unsigned weight = what == stage::committing ? 1 : what == stage::forgetting ? 10 : 50;
+  if (!luck_.happens(weight * how_.interrupted))
+    return;
+  switch (luck_.below(3)) {
+  case 0:
+    time_.after(luck_.below(4), [this, id] {
+      auto& who = *machines_.at(id);
+      if (!who.is_up() || is_calm_)
+        return;
+      who.crash();
+      restart_later(id, luck_.between(10, 1'000));
+    });
+    return;
+  case 1:
+    disks_.at(id)->full_until = time_.now() + luck_.between(100, 1'000);
+    return;
+  default: {
+    const auto ms = luck_.between(100, 1'500);
+    for (const auto& [other, m] : machines_) {
+      network_.cut(id, other, ms);
+      network_.cut(other, id, ms);
+    }
+  }
+  }
+}
+
+/// A voter, up, that is not this one.
+coordinator* cluster::another(const coordinator& than) {
+  std::vector<coordinator*> out;
+  for (const auto& m : than.member().members())
+    if (auto at = machines_.find(m.id); m.role == member_role::voter && at != machines_.end())
+      if (at->second.get() != &than && at->second->is_up())
+        out.push_back(at->second.get());
+  return out.empty() ? nullptr : out[luck_.below(out.size())];
+}
+
+/// A follower stores and forgets while its answers are lost, so the leader knows less of it than it
+/// has. Then a word of the leader is lost, and the first answer that comes through is a refusal.
+void cluster::deafen_later() {
+  if (how_.deafened_every_ms == 0)
+    return;
+  const auto pause = luck_.between(how_.deafened_every_ms / 2, how_.deafened_every_ms * 3 / 2);
+  time_.after(pause, [this, round = round_] {
+    if (is_calm_ || round != round_)
+      return;
+    auto* from = leader();
+    auto* to = from == nullptr ? nullptr : another(*from);
+    if (to != nullptr) {
+      const auto ms = luck_.between(100, 350);
+      const auto before_end = luck_.between(5, 60);
+      network_.cut(to->id(), from->id(), ms);
+      time_.after(ms - before_end, [this, a = from->id(), b = to->id(), before_end] {
+        if (!is_calm_)
+          network_.cut(a, b, before_end + luck_.below(5));
+      });
+    }
+    deafen_later();
+  });
+}
+
+/// Whoever led leads again, two terms later: what it said in the first may still be under way.
+void cluster::swap_later() {
+  if (how_.swapped_every_ms == 0)
+    return;
+  const auto pause = luck_.between(how_.swapped_every_ms / 2, how_.swapped_every_ms * 3 / 2);
+  time_.after(pause, [this, round = round_] {
+    if (is_calm_ || round != round_)
+      return;
+    auto* first = leader();
+    auto* second = first == nullptr ? nullptr : another(*first);
+    if (second != nullptr) {
+      (void)first->transfer(second->id()); // It may well be refused, now and when it goes back.
+      time_.after(luck_.between(50, 400), [a = first, b = second] { (void)b->transfer(a->id()); });
+    }
+    swap_later();
+  });
+}
+
+/// Everybody is level and nothing is broken. One member misses a burst; asked to hand over to it,
+/// the leader must not give up, and must not do so before it is level.
+void cluster::hand_over_behind() {
+  constexpr std::uint64_t away_ms = 400;
+  constexpr std::uint64_t patience_ms = 1'000;
+  auto* from = judge_.failure().empty() ? leader() : nullptr;
+  auto* to = from == nullptr ? nullptr : another(*from);
+  if (to == nullptr)
+    return;
+  network_.cut(from->id(), to->id(), away_ms);
+  const auto gone_until = time_.now() + away_ms;
+  while (judge_.failure().empty() && time_.now() < gone_until) {
+    questions_ += 1;
+    from->propose({next_proposal(), [](const reply&) {}});
+    const auto until = std::min(time_.now() + 4, gone_until);
+    while (time_.run_next(until))
+      ;
+  }
+  if (from->transfer(to->id()))
+    return judge_.fail("a leader refused to hand over when nothing was wrong");
+  const auto end = time_.now() + patience_ms;
+  while (judge_.failure().empty() && !to->member().is_leader() && time_.run_next(end))
+    ;
+  if (!to->member().is_leader())
+    judge_.fail("leadership did not go to a member that was behind and could be reached");
 }
 
 /// What a broken member could say. Each of these must be refused, so it counts as lost.

@@ -7,6 +7,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -28,6 +29,8 @@ void add(verdict& sum, const verdict& one) {
   sum.fetches += one.fetches;
   sum.changes += one.changes;
   sum.virtual_ms += one.virtual_ms;
+  sum.suffered += one.suffered;
+  sum.longest_calm_ms = std::max(sum.longest_calm_ms, one.longest_calm_ms);
 }
 
 /// All seeds from `first` on; what they did, so that a run in which nothing happens is seen too.
@@ -37,6 +40,8 @@ verdict sail(std::uint64_t first, std::uint64_t count) {
     const auto said = cluster{seed, profile_of(seed)}.run();
     INFO("again: ASSAY_SEED=" << seed << " build/dev/bin/test_simulation \"[replay]\"");
     CHECK(said.failure == "");
+    if (std::getenv("ASSAY_CALM") != nullptr && said.longest_calm_ms > number_from("ASSAY_CALM", 0))
+      std::cout << "seed " << seed << ": " << said.longest_calm_ms << " ms" << std::endl;
     add(sum, said);
   }
   return sum;
@@ -46,7 +51,9 @@ void print(std::uint64_t count, const verdict& sum) {
   std::cout << count << " seeds: " << sum.virtual_ms / 1'000 << " virtual seconds, "
             << sum.acknowledged << " records acknowledged, " << sum.reads << " reads, "
             << sum.entries << " entries, " << sum.terms << " terms, " << sum.crashes << " crashes, "
-            << sum.fetches << " states fetched, " << sum.changes << " changes of the group\n";
+            << sum.fetches << " states fetched, " << sum.changes << " changes of the group\n"
+            << to_text(sum.suffered) << "\nall agreed at most " << sum.longest_calm_ms
+            << " ms after the last fault\n";
 }
 
 void expect_much(const verdict& sum, std::uint64_t count) {
@@ -56,6 +63,12 @@ void expect_much(const verdict& sum, std::uint64_t count) {
   CHECK(sum.crashes > count);
   CHECK(sum.fetches > count / 8);
   CHECK(sum.changes > count / 4);
+  // Catch-up and compaction, interrupted at each step.
+  for (auto during : {stage::fetching, stage::adopting, stage::replacing, stage::forgetting})
+    CHECK(sum.suffered.of(during, mishap::killed) > 0);
+  for (auto during : {stage::adopting, stage::replacing, stage::committing, stage::forgetting})
+    CHECK(sum.suffered.of(during, mishap::disk_full) > 0);
+  CHECK(sum.suffered.of(stage::fetching, mishap::link_cut) > 0);
 }
 
 } // namespace

@@ -74,6 +74,7 @@ void coordinator::crash() {
   if (!is_up())
     return;
   ++run_;
+  note_kill();
   if (writing_ && !disk_.lies && in_.luck.happens(500))
     disk_.log.write(*writing_);
   if (state_writing_ && !disk_.lies && in_.luck.happens(500))
@@ -88,6 +89,18 @@ void coordinator::crash() {
   turn_everybody_away();
   participant_.reset();
   machine_.reset();
+}
+
+void coordinator::note_kill() {
+  auto note = [this](stage what) { in_.suffered.note(what, mishap::killed); };
+  if (fetch_ && !fetch_->is_complete)
+    note(stage::fetching);
+  if (state_writing_)
+    note(state_writing_->replaces_all ? stage::adopting : stage::committing);
+  if (writing_ && writing_->replaced_by)
+    note(stage::replacing);
+  if (writing_ && writing_->forget)
+    note(stage::forgetting);
 }
 
 void coordinator::turn_everybody_away() {
@@ -143,6 +156,8 @@ void coordinator::receive(std::uint64_t from, parcel what) {
     overloaded{
       [&](message& m) {
         (void)participant_->receive(std::move(m), in_.time.now()); // `pump` sees how it ended.
+        if (auto match = participant_->match_index(from); match && participant_->is_leader())
+          in_.believes(id_, from, *match);
         pump();
       },
       [&](const fetch_request& r) { serve(from, r); },
@@ -176,13 +191,27 @@ bool coordinator::carry_out(outputs what) {
     answer_unknown(ticket);
   if (what.write)
     begin_write(*what.write);
-  for (auto& m : what.messages)
+  for (auto& m : what.messages) {
+    check_claim(m);
     in_.send(id_, m.to, std::move(m));
+  }
   for (const auto& one : what.committed)
     apply(one);
   if (what.fetch)
     begin_fetch(*std::move(what.fetch));
   return is_something;
+}
+
+/// What a member says it has stored is on its disk.
+void coordinator::check_claim(const message& what) {
+  const auto* answer = std::get_if<append_entries_result>(&what.body);
+  if (answer == nullptr || answer->rejected != 0 || answer->term != participant_->term())
+    return;
+  if (answer->last_index > seen_.last())
+    in_.judge.fail(
+      "member " + std::to_string(id_) + " claims entry " + std::to_string(answer->last_index)
+      + ", and its log ends at " + std::to_string(seen_.last())
+    );
 }
 
 void coordinator::plan_tick() {
@@ -320,11 +349,17 @@ void coordinator::begin_write(log_write what) {
   if (in_.how.made.forgets_vote)
     writing_->hard.reset();
   later(sync_ms(), [this] { write_done(); });
+  if (writing_->forget)
+    in_.begins(id_, stage::forgetting);
+  if (writing_->replaced_by)
+    in_.begins(id_, stage::replacing);
 }
 
 void coordinator::write_done() {
   const auto now = in_.time.now();
   if (now < disk_.full_until) {
+    if (writing_->forget || writing_->replaced_by)
+      in_.suffered.note(writing_->forget ? stage::forgetting : stage::replacing, mishap::disk_full);
     participant_->disk_full();
     later(100, [this] {
       participant_->retry_write();

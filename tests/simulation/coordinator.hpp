@@ -7,6 +7,7 @@
 #include "src/store/state_machine.hpp"
 #include "tests/simulation/chance.hpp"
 #include "tests/simulation/disk.hpp"
+#include "tests/simulation/interruptions.hpp"
 #include "tests/simulation/oracle.hpp"
 #include "tests/simulation/profile.hpp"
 #include "tests/simulation/timeline.hpp"
@@ -61,6 +62,11 @@ struct surroundings {
   std::function<void(std::uint64_t from, std::uint64_t to, parcel)> send;
   /// The process ended by itself; somebody starts it again.
   std::function<void(std::uint64_t id)> ended;
+  /// A leader takes its entries up to there for stored by that member.
+  std::function<void(std::uint64_t id, std::uint64_t of, std::uint64_t up_to)> believes;
+  /// The member begins this; something may go wrong now.
+  std::function<void(std::uint64_t id, stage what)> begins;
+  interruptions suffered{};
 };
 
 class coordinator : consensus::stored_log, store::row_lookup {
@@ -109,6 +115,7 @@ private:
   void load();
   void pump();
   bool carry_out(consensus::outputs what);
+  void check_claim(const consensus::message& what);
   void plan_tick();
   void tick_came(std::uint64_t planned);
   void later(std::uint64_t ms, std::function<void()> what);
@@ -137,6 +144,7 @@ private:
   void store_fetched();
   void restart_from_disk();
   void end_process();
+  void note_kill();
 
   const std::uint64_t id_;
   disk& disk_;

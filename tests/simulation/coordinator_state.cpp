@@ -38,6 +38,8 @@ std::uint64_t coordinator::seq() const {
 void coordinator::apply(const committed_entry& what) {
   auto e = what.what ? what.what : at(what.index);
   in_.judge.committed(id_, what.index, what.term, e ? &*e : nullptr);
+  if (what.index > seen_.last())
+    in_.judge.fail("member " + std::to_string(id_) + " applies what its disk does not hold yet");
   if (what.index != applied_ + 1 || !e)
     return in_.judge.fail(
       "member " + std::to_string(id_) + " cannot apply entry " + std::to_string(what.index)
@@ -103,12 +105,16 @@ void coordinator::begin_state_write() {
     return;
   state_writing_ = state_write{std::exchange(dirty_, {}), applied_, applied_term_, root_, false};
   later(sync_ms(), [this] { state_write_done(); });
+  in_.begins(id_, stage::committing);
 }
 
 void coordinator::state_write_done() {
   // Without room the rows wait on; a restart would apply them again from the log.
-  if (in_.time.now() < disk_.full_until)
+  if (in_.time.now() < disk_.full_until) {
+    const auto what = state_writing_->replaces_all ? stage::adopting : stage::committing;
+    in_.suffered.note(what, mishap::disk_full);
     return later(100, [this] { state_write_done(); });
+  }
   const auto done = *std::exchange(state_writing_, {});
   if (!disk_.lies)
     write(disk_.state, done);
@@ -133,6 +139,7 @@ void coordinator::begin_fetch(snapshot_mark mark) {
   fetch_->mark = std::move(mark);
   in_.judge.trace.add(5).add(id_).add(fetch_->mark.index);
   ask_for_page();
+  in_.begins(id_, stage::fetching);
 }
 
 void coordinator::ask_for_page() {
@@ -145,8 +152,10 @@ void coordinator::ask_for_page() {
     from = members[in_.luck.below(members.size())].id;
   in_.send(id_, from, fetch_request{fetch_->attempt, fetch_->mark.index, fetch_->next_seq});
   later(page_patience_ms, [this, attempt = fetch_->attempt] {
-    if (fetch_ && fetch_->attempt == attempt && !fetch_->is_complete)
+    if (fetch_ && fetch_->attempt == attempt && !fetch_->is_complete) {
+      in_.suffered.note(stage::fetching, mishap::link_cut);
       ask_for_page();
+    }
   });
 }
 
@@ -216,6 +225,7 @@ void coordinator::store_fetched() {
   if (in_.how.made.replaces_log_first && !disk_.lies)
     disk_.log.write({{}, {}, {}, fetch_->mark});
   later(sync_ms(), [this] { state_write_done(); });
+  in_.begins(id_, stage::adopting);
 }
 
 /// The library knows no failed install: it begins again from what the disk holds.

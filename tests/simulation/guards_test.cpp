@@ -91,6 +91,55 @@ profile changing(profile out) {
   return out;
 }
 
+/// Refusals come again when they are long out of date. No leader falls meanwhile, for a new one
+/// would begin with a new view of everybody.
+profile jittery() {
+  profile out;
+  out.network = network_kind::datagrams;
+  out.loss = 80;
+  out.late = 30;
+  out.refusal_copies = 3;
+  out.clients = 6;
+  out.think_ms = 12;
+  out.fault_every_ms = 0;
+  out.rounds = 10;
+  out.chaos_ms = 1'000;
+  out.calm_ms = 15'000;
+  return out;
+}
+
+/// A leader that knows less of a follower than it has, and a follower that forgets at once.
+profile deaf() {
+  profile out;
+  out.trailing = 8;
+  out.late = 0;
+  out.loss = 0;
+  out.clients = 6;
+  out.think_ms = 20;
+  out.fault_every_ms = 0;
+  out.deafened_every_ms = 300;
+  out.rounds = 10;
+  out.chaos_ms = 500;
+  out.calm_ms = 15'000;
+  return out;
+}
+
+/// Offers of a state arrive when whoever made them leads again, two terms later.
+profile swapping() {
+  auto out = short_log({});
+  out.late_offers = 700;
+  out.swapped_every_ms = 700;
+  out.chaos_ms = 10'000;
+  return out;
+}
+
+profile behind() {
+  profile out;
+  out.chaos_ms = 500;
+  out.hands_over_behind = true;
+  return out;
+}
+
 profile hostile() {
   profile out;
   out.is_hostile = true;
@@ -155,25 +204,34 @@ TEST_CASE("what is acknowledged when one disk has it can be lost") {
   expect_found({}, &mistakes::answers_early, {1, 60});
 }
 
-// -- found only by thousands of seeds: by hand, `test_simulation "[hunt]"` ----------------------
+// -- faults that showed once in thousands of runs until the weather was made for them ------------
 
-TEST_CASE("hunt: without the order of arrival a repeated refusal wedges", "[.][hunt]") {
-  expect_found(unruly(), &switches::orders, {1, 5'000});
+TEST_CASE("without the order of arrival a repeated refusal wedges a follower") {
+  expect_found(jittery(), &switches::orders, {1, 5});
 }
 
-TEST_CASE("hunt: a refused probe into the compacted past wedges", "[.][hunt]") {
-  expect_found(unruly(), &switches::skips_compacted, {1, 5'000});
+TEST_CASE("a refused probe into the compacted past wedges a follower") {
+  expect_found(deaf(), &switches::skips_compacted, {1, 5});
 }
 
-TEST_CASE("hunt: an answer to an older term claims what nobody has", "[.][hunt]") {
-  auto how = unruly();
-  how.members = 3;
-  how.network = network_kind::lanes;
-  expect_found(how, &switches::repairs_results, {1, 5'000});
+TEST_CASE("an answer to an older term claims what nobody has") {
+  // Uninitialised, it is an address here: our table refuses what is beyond the leader's own log,
+  // and would count what is not.
+  expect_found(swapping(), &switches::repairs_results, {8, 40});
 }
 
-TEST_CASE("hunt: a late snapshot replaces a newer state", "[.][hunt]") {
-  expect_found(unruly(), &switches::keeps_newer_state, {1, 5'000});
+TEST_CASE("a leader whose spare was caught up spins on a deadline in the past") {
+  expect_found(changing(rough()), &switches::paces_timeouts, {3, 20});
 }
+
+TEST_CASE("leadership that is handed to a member far behind goes nowhere") {
+  expect_found(behind(), &switches::transfers_level, {1, 5});
+}
+
+// Two guards have no test here, for nothing that a coordinator does can reach them:
+// `keeps_newer_state`: what this version of the library does with an older snapshot is nothing, as
+// `test_consensus` shows ("a snapshot older than ours"); its answer would be believed, and is
+// right. `changes_one`: every change comes from `changed`, which makes one ("whatever is asked
+// for").
 
 } // namespace assay::simulation

@@ -10,6 +10,16 @@ std::uint64_t network::delay_ms() {
   return luck_.between(1, is_healed_ ? 4 : 15);
 }
 
+/// An offered state is large, or its receiver busy with the one before: what comes behind it waits.
+std::uint64_t network::delay_of(const parcel& what) {
+  const auto usual = delay_ms();
+  const auto* said = std::get_if<consensus::message>(&what);
+  if (how_.late_offers == 0 || is_healed_ || said == nullptr)
+    return usual;
+  bool is_offer = std::holds_alternative<consensus::install_snapshot>(said->body);
+  return is_offer && luck_.happens(how_.late_offers) ? luck_.between(2'000, 5'000) : usual;
+}
+
 void network::send(std::uint64_t from, std::uint64_t to, parcel what) {
   ++parcels_;
   const ends between{from, to};
@@ -28,7 +38,7 @@ void network::send_on_lane(ends between, parcel what, bool is_bulk) {
     lane.busy_until = time_.now();
     return;
   }
-  const auto arrival = std::max(lane.busy_until, time_.now() + delay_ms());
+  const auto arrival = std::max(lane.busy_until, time_.now() + delay_of(what));
   lane.busy_until = arrival;
   time_.after(
     arrival - time_.now(),
@@ -39,6 +49,7 @@ void network::send_on_lane(ends between, parcel what, bool is_bulk) {
 }
 
 void network::send_datagram(ends between, parcel what) {
+  repeat_refusal(between, what);
   const auto copies = 1 + (!is_healed_ && luck_.happens(how_.duplicates) ? 1 : 0);
   for (int i = 0; i < copies; ++i) {
     if (!is_healed_ && luck_.happens(how_.loss))
@@ -47,6 +58,19 @@ void network::send_datagram(ends between, parcel what) {
       arrive(between, what, lanes_[between].breaks, false);
     });
   }
+}
+
+void network::repeat_refusal(ends between, const parcel& what) {
+  if (how_.refusal_copies == 0 || is_healed_)
+    return;
+  const auto& said = std::get<consensus::message>(what);
+  const auto* answer = std::get_if<consensus::append_entries_result>(&said.body);
+  if (answer == nullptr || answer->rejected == 0)
+    return;
+  for (unsigned i = 0; i < how_.refusal_copies; ++i)
+    time_.after(luck_.between(10, 500), [this, between, what] {
+      arrive(between, what, lanes_[between].breaks, false);
+    });
 }
 
 void network::arrive(ends between, parcel what, std::uint64_t breaks, bool is_bulk) {

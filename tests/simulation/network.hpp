@@ -16,8 +16,10 @@ public:
 
   void send(std::uint64_t from, std::uint64_t to, parcel what);
   void cut(std::uint64_t from, std::uint64_t to, std::uint64_t ms);
-  /// From now on nothing is lost, late, twice or cut.
+  /// From now on nothing is lost, late, twice or cut,
   void heal();
+  /// and from now on it may be again.
+  void hurt() { is_healed_ = false; }
   std::uint64_t parcels() const { return parcels_; }
 
 private:
@@ -29,6 +31,8 @@ private:
   using ends = std::pair<std::uint64_t, std::uint64_t>;
 
   std::uint64_t delay_ms();
+  std::uint64_t delay_of(const parcel& what);
+  void repeat_refusal(ends between, const parcel& what);
   void send_on_lane(ends between, parcel what, bool is_bulk);
   void send_datagram(ends between, parcel what);
   void arrive(ends between, parcel what, std::uint64_t breaks, bool is_bulk);

@@ -12,6 +12,7 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from cluster import Cluster
+from cluster_faults import is_slow, passed
 from world import eventually, expect
 
 BOTH = ["coordinator", "ingress"]
@@ -319,10 +320,7 @@ def scenario_cluster_wiped_disk():
         (w.members["c"].data / "member.json").write_text(place)
         (w.members["c"].data / "member.json").chmod(0o600)
         w.begin("c")
-        eventually(lambda: "disk" in json.dumps(w.cluster("a")["members"]) + w.log("a.log"), "its disk is another one")
-        seen = w.cluster("a")
-        expect(next(m for m in seen["members"] if m["name"] == "c")["state"] != "up" or
-               "other_disk" in w.log("a.log"), "it is refused", seen, w.log("a.log"))
+        eventually(lambda: "coordinator 3 has another disk" in (w.root / "a.log").read_text(), "it is refused for its disk")
         w.put("a", "unharmed")
 
 
@@ -437,8 +435,11 @@ def scenario_cluster_separate_ingress():
                 w.kill(name)
         failed = loaded(w, ["i", "j"], deed)
         expect(not failed, "no request failed", len(failed), *failed[:3])
+        if is_slow():
+            failed = loaded(w, ["i", "j"], lambda: passed(600))
+            expect(not failed, "no request failed in ten minutes", len(failed), *failed[:3])
         stale = eventually(lambda: int(w.ask("i").headers.get("x-assay-stale-seconds", 0)), "answers say so")
-        expect(stale < 60, "and for how long", stale)
+        expect(stale < (660 if is_slow() else 60), "and for how long", stale)
         expect("assay_stale_seconds 0" not in w.metrics("i") and "assay_ledger_has_leader 0" in w.metrics("i"),
                "metrics say so", w.metrics("i"))
         for name in ("a", "b", "c"):

@@ -226,6 +226,20 @@ def scenario_ignores_sigterm():
         eventually(lambda: not is_alive(runtime), "it is gone", 20)
 
 
+def scenario_replicas_without_agent():
+    """assayd and its agent killed: `stop --stop-replicas` still ends the holder and its runtime; the next one finds nothing."""
+    with World() as w:
+        w.serve()
+        runtime, agent = w.runtime_pid(), w.agent_pid()
+        w.end_assayd(signal.SIGKILL)
+        os.kill(agent, signal.SIGKILL)
+        eventually(lambda: not w.agents(), "the agent is gone")
+        expect(is_alive(runtime), "the replica lives on")
+        w.run("assay-agent", "stop", "--data", w.data, "--stop-replicas", patience=40).is_ok()
+        expect(not is_alive(runtime), "it has ended when the command has")
+        w.run("assay-agent", "stop", "--data", w.data, "--stop-replicas").ends(5, "nothing is to be done")
+
+
 def scenario_full_disk():
     """A full disk: proposals are refused as exhausted, reads and chats go on, and all resumes by itself."""
     with World() as w:

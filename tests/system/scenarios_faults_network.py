@@ -1,16 +1,9 @@
 """The rows of the fault matrix that cut or spoil the network between coordinators, each in namespaces of its own."""
 
-import time
-
-from cluster_faults import Networked, is_slow
+from cluster_faults import Networked, is_slow, passed
 from world import eventually, expect
 
 ELECTION = 1.0  # Seconds without a word from the leader.
-
-
-def passed(seconds):
-    until = time.monotonic() + seconds
-    eventually(lambda: time.monotonic() > until, f"{seconds} s pass", seconds + 10)
 
 
 def scenario_f06_minority_leader():

@@ -111,6 +111,16 @@ result<bool, problem> flag_at(const json::object& from, std::string_view key);
 /// A member of the cluster, or that there is none of that name.
 result<ledger::member, problem>
 member_called(const ledger::tables& t, const std::string& name); // members.cpp
+
+/// A change of one member that somebody asks for, and the ledger that names it.
+struct member_order {
+  ledger::member member;
+  std::string reason;
+  std::shared_ptr<const ledger::tables> tables;
+};
+/// From the body's `name` and `reason`, by a linearizable read.
+result<member_order, problem> member_order_of(const call& c); // members.cpp
+
 /// Gives up leadership; `to` 0: whoever is most level.
 result<void, problem> hand_over(const app::parts& parts, std::uint64_t to); // members.cpp
 /// What a standalone says to all that is about members.

@@ -16,6 +16,10 @@ json::array problems_of(const store::engine_status& status, const world& seen) {
   json::array all;
   if (auto damage = seen.parts.scrub->damage(); !damage.empty())
     all.emplace_back(damage);
+  if (auto why = map_text(status); !why.empty())
+    all.emplace_back(why);
+  for (const auto& one : seen.parts.space->forgotten())
+    all.emplace_back(forgotten_text(one));
   if (status.is_disk_full)
     all.emplace_back("the ledger's disk is full: proposals are refused until there is room; free "
                      "some, no restart is needed");

@@ -13,7 +13,8 @@ namespace assay::app::admin {
 namespace {
 
 /// `leader_or_copy`: when nobody leads that can be asked, from our own copy, labelled so.
-enum class answered_by : std::uint8_t { leader, leader_or_copy, anyone };
+/// `own_copy`: from ours only. No copy is shown once its records are known to be damaged.
+enum class answered_by : std::uint8_t { leader, leader_or_copy, own_copy, anyone };
 
 struct route {
   std::string_view method;
@@ -30,7 +31,7 @@ constexpr route routes[] = {
   {"POST", "cluster/init", has_cluster, "name", answered_by::anyone},
   {"POST", "cluster/join", has_cluster, "token", answered_by::anyone},
   {"POST", "cluster/restore", has_cluster, "file", answered_by::anyone},
-  {"POST", "cluster/backup", cluster_backup, "file", answered_by::anyone},
+  {"POST", "cluster/backup", cluster_backup, "file", answered_by::own_copy},
   {"POST", "cluster/token", cluster_token, "role"},
   {"GET", "cluster/keys", cluster_keys, "", answered_by::anyone},
   {"GET", "cluster/keys/*", member_keys},
@@ -49,7 +50,7 @@ constexpr route routes[] = {
   {"GET", "decisions/*", decision, "", answered_by::anyone},
   {"GET", "ledger", ledger_log, "limit subject", answered_by::leader_or_copy},
   {"POST", "ledger/verify", ledger_verify, "", answered_by::anyone},
-  {"GET", "ledger/export", ledger_export, "", answered_by::anyone},
+  {"GET", "ledger/export", ledger_export, "", answered_by::own_copy},
   {"GET", "ledger/*", ledger_show, "", answered_by::leader_or_copy},
   {"GET", "blobs/*", blob, "", answered_by::anyone},
   {"GET", "routes/*/served", who_served, "at_ms", answered_by::leader_or_copy},
@@ -187,6 +188,26 @@ problem explained(const app::parts& parts, problem why) {
   return why;
 }
 
+/// A standalone has no other copy; of several members the others are asked.
+std::optional<problem> quarantine(const app::parts& parts) {
+  auto damage = parts.group ? parts.scrub->damage() : std::string{};
+  if (damage.empty())
+    return {};
+  return problem{
+    problem_kind::refused,
+    damage,
+    (parts.data / "ledger").string(),
+    "ask another coordinator: assay cluster status lists them"};
+}
+
+/// A copy may be behind: what it does not have may be there all the same.
+problem unknown_to_copy(problem why) {
+  why.kind = problem_kind::unavailable;
+  why.what += ", as far as this coordinator knows; nobody leads who could be asked";
+  why.next = "ask again when `assay cluster status` names a leader";
+  return why;
+}
+
 http::service_response respond(
   app::parts& parts,
   const http::service_request& request,
@@ -195,11 +216,17 @@ http::service_response respond(
   std::vector<std::string> path
 ) {
   auto lead = parts.lead.get();
-  if (r.who != answered_by::anyone && !lead) {
+  auto damage = quarantine(parts);
+  if (r.who == answered_by::own_copy && damage)
+    return error_response(*damage);
+  auto is_led = r.who == answered_by::leader || r.who == answered_by::leader_or_copy;
+  if (is_led && !lead) {
     auto passed = pass_on(parts, request, author);
     auto is_too_large = passed && passed->status == 413 && r.who == answered_by::leader_or_copy;
     if (!is_too_large && (passed || r.who == answered_by::leader))
       return passed ? std::move(*passed) : error_response(passed.error());
+    if (damage)
+      return error_response(*damage);
   }
   auto body = body_of(request);
   if (!body)
@@ -210,10 +237,13 @@ http::service_response respond(
   auto got = r.handler(c);
   // The lead was lost since it was looked for: what may come from a copy comes from there.
   auto is_lost = c.lead && !parts.engine->status().is_leader;
-  if (!got && got.error().kind == problem_kind::unavailable && is_lost && r.who == answered_by::leader_or_copy) {
+  auto may_copy = is_lost && !damage && r.who == answered_by::leader_or_copy;
+  if (!got && got.error().kind == problem_kind::unavailable && may_copy) {
     c.lead = nullptr;
     got = r.handler(c);
   }
+  if (!got && got.error().kind == problem_kind::not_found && r.who == answered_by::leader_or_copy && !c.lead)
+    got = unexpected{unknown_to_copy(got.error())};
   if (!got)
     return error_response(explained(parts, got.error()));
   if (!got->text_type.empty())
@@ -313,52 +343,6 @@ serve_as(app::parts& parts, const http::service_request& request, const ledger::
   );
   response.status = 405;
   return response;
-}
-
-result<std::string, problem>
-text_at(const json::object& from, std::string_view key, bool required) {
-  const auto* value = from.if_contains(key);
-  if (!value && !required)
-    return std::string{};
-  if (value && value->is_string() && (!required || !value->get_string().empty()))
-    return std::string{value->get_string()};
-  auto is_empty = value && value->is_string();
-  return unexpected{problem{
-    problem_kind::invalid,
-    is_empty ? "is empty"
-    : value  ? "is not a text"
-             : "is missing",
-    std::string{key},
-    "give a JSON string"}};
-}
-
-result<std::int64_t, problem>
-number_at(const json::object& from, std::string_view key, std::int64_t otherwise) {
-  const auto* value = from.if_contains(key);
-  if (!value)
-    return otherwise;
-  boost::system::error_code bad;
-  auto number = value->is_number() ? value->to_number<std::int64_t>(bad) : -1;
-  if (!value->is_number() || bad || number < 0)
-    return unexpected{problem{
-      problem_kind::invalid,
-      json::serialize(*value) + " is not a whole number from 0 on",
-      std::string{key},
-      {}}};
-  return number;
-}
-
-result<bool, problem> flag_at(const json::object& from, std::string_view key) {
-  const auto* value = from.if_contains(key);
-  if (!value)
-    return false;
-  if (value->is_bool())
-    return value->get_bool();
-  return unexpected{problem{
-    problem_kind::invalid,
-    json::serialize(*value) + " is neither true nor false",
-    std::string{key},
-    "give a JSON truth value, without quotes"}};
 }
 
 result<seen_tables, problem> read_for(const call& c) {

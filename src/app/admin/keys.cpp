@@ -169,45 +169,37 @@ answer member_keys(const call& c) {
 }
 
 answer rotate_keys(const call& c) {
-  if (!c.parts.group)
-    return no_group();
-  auto name = text_at(c.body, "name");
-  auto reason = text_at(c.body, "reason", false);
-  if (!name || !reason)
-    return unexpected{!name ? name.error() : reason.error()};
-  auto read = read_now(*c.parts.engine);
-  if (!read)
-    return unexpected{read.error()};
-  const auto& t = *read->tables;
-  auto m = member_called(t, *name);
-  if (!m)
-    return unexpected{m.error()};
-  if (auto fine = is_changeable(t, *m); !fine)
+  auto asked = member_order_of(c);
+  if (!asked)
+    return unexpected{asked.error()};
+  const auto& [m, reason, tables] = *asked;
+  const auto& t = *tables;
+  if (auto fine = is_changeable(t, m); !fine)
     return unexpected{fine.error()};
-  if (m->id == c.parts.engine->status().server_id)
-    return hand_over_first(c, t, *m);
-  if (auto fine = all_know(c, t, *m); !fine)
+  if (m.id == c.parts.engine->status().server_id)
+    return hand_over_first(c, t, m);
+  if (auto fine = all_know(c, t, m); !fine)
     return unexpected{fine.error()};
-  auto said = ask_member(c, *m, "POST");
+  auto said = ask_member(c, m, "POST");
   if (!said)
     return unexpected{said.error()};
   auto signing = text_at(*said, "next_signing_public");
   auto curve = text_at(*said, "next_curve_public");
   if (!signing || !curve)
     return unexpected{!signing ? signing.error() : curve.error()};
-  auto changed = *m;
+  auto changed = m;
   changed.signing_public = *signing;
   changed.curve_public = *curve;
-  if (changed == *m)
+  if (changed == m)
     return unexpected{problem{
       problem_kind::unavailable,
-      "member " + m->name + " has not taken its new keys yet",
-      m->name,
+      "member " + m.name + " has not taken its new keys yet",
+      m.name,
       "ask again in a few seconds"}};
-  if (auto done = put_on_record(c, t, changed, *reason); !done)
+  if (auto done = put_on_record(c, t, changed, reason); !done)
     return done;
-  log::info("keys_on_record", {{"member", m->name}, {"by", c.author.who}});
-  return reply{{{"name", m->name}, {"signing_public", *signing}, {"curve_public", *curve}}, {}, {}};
+  log::info("keys_on_record", {{"member", m.name}, {"by", c.author.who}});
+  return reply{{{"name", m.name}, {"signing_public", *signing}, {"curve_public", *curve}}, {}, {}};
 }
 
 } // namespace assay::app::admin

@@ -117,6 +117,22 @@ result<ledger::member, problem> member_called(const ledger::tables& t, const std
     problem_kind::not_found, "there is no member '" + name + "'", {}, "the members are: " + known}};
 }
 
+result<member_order, problem> member_order_of(const call& c) {
+  if (!c.parts.group)
+    return no_group();
+  auto name = text_at(c.body, "name");
+  auto reason = text_at(c.body, "reason", false);
+  if (!name || !reason)
+    return unexpected{!name ? name.error() : reason.error()};
+  auto read = read_now(*c.parts.engine);
+  if (!read)
+    return unexpected{read.error()};
+  auto member = member_called(*read->tables, *name);
+  if (!member)
+    return unexpected{member.error()};
+  return member_order{*std::move(member), *std::move(reason), read->tables};
+}
+
 result<void, problem> hand_over(const app::parts& parts, std::uint64_t to) {
   auto promise = std::make_shared<std::promise<result<void, problem>>>();
   auto asked = promise->get_future();
@@ -177,6 +193,10 @@ answer cluster_status(const call& c) {
     problems.emplace_back("the ledger's disk here is full: free some, no restart is needed");
   if (auto damage = c.parts.scrub->damage(); !damage.empty())
     problems.emplace_back(damage);
+  if (auto why = map_text(now); !why.empty())
+    problems.emplace_back(why);
+  for (const auto& one : c.parts.space->forgotten())
+    problems.emplace_back(forgotten_text(one));
   if (!now.is_clock_trusted)
     problems.emplace_back(now.clock_text);
   if (!now.clock_fault.empty())
@@ -257,37 +277,29 @@ answer cluster_transfer(const call& c) {
 }
 
 answer cluster_remove(const call& c) {
-  if (!c.parts.group)
-    return no_group();
-  auto name = text_at(c.body, "name");
-  auto reason = text_at(c.body, "reason", false);
-  if (!name || !reason)
-    return unexpected{!name ? name.error() : reason.error()};
-  auto read = read_now(*c.parts.engine);
-  if (!read)
-    return unexpected{read.error()};
-  auto gone = member_called(*read->tables, *name);
-  if (!gone)
-    return unexpected{gone.error()};
-  if (auto why = stalls_without(c.parts, *gone))
+  auto asked = member_order_of(c);
+  if (!asked)
+    return unexpected{asked.error()};
+  const auto& [gone, reason, tables] = *asked;
+  if (auto why = stalls_without(c.parts, gone))
     return unexpected{*why};
-  if (gone->id == c.parts.engine->status().server_id) {
+  if (gone.id == c.parts.engine->status().server_id) {
     if (auto done = hand_over(c.parts, 0); !done)
       return unexpected{done.error()};
     return unexpected{problem{
       problem_kind::unavailable,
-      *name + " led and hands over first",
+      gone.name + " led and hands over first",
       {},
       "ask again in a few seconds; another one leads then"}};
   }
-  ledger::membership next{read->tables->head.members};
-  std::erase_if(next.members, [&](const ledger::member& m) { return m.id == gone->id; });
-  auto done = put(c, std::move(next), *reason);
+  ledger::membership next{tables->head.members};
+  std::erase(next.members, gone);
+  auto done = put(c, std::move(next), reason);
   if (!done)
     return done;
-  const auto* identity = ledger::find(read->tables->identities, *name);
+  const auto* identity = ledger::find(tables->identities, gone.name);
   if (identity && !identity->revoked)
-    if (auto revoked = put(c, ledger::identity_revoked{*name, *reason}, *reason); !revoked)
+    if (auto revoked = put(c, ledger::identity_revoked{gone.name, reason}, reason); !revoked)
       return revoked;
   return done;
 }

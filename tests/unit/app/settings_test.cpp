@@ -36,7 +36,9 @@ TEST_CASE("everything that is wrong is named at once, with its line") {
   REQUIRE_FALSE(read);
   REQUIRE(read.error().size() == 4);
   CHECK(read.error()[0].where == "c.yaml:2: colour");
-  CHECK(read.error()[0].next == "allowed: agents, data, ingress, monitor, name, peers, roles");
+  CHECK(
+    read.error()[0].next == "allowed: agents, data, ingress, ledger, monitor, name, peers, roles"
+  );
   CHECK(read.error()[1].where == "c.yaml:4: ingress.listen");
   CHECK(read.error()[2].where == "c.yaml:5: ingress.threads");
   CHECK(read.error()[3].where == "c.yaml:6: ingress.plaintext");
@@ -45,6 +47,12 @@ TEST_CASE("everything that is wrong is named at once, with its line") {
 TEST_CASE("64 threads are allowed and none are not") {
   CHECK(parse_settings("c", "data: /x\ningress: {threads: 64}\n"));
   CHECK_FALSE(parse_settings("c", "data: /x\ningress: {threads: 0}\n"));
+}
+
+TEST_CASE("32 MiB of address space are allowed and 31 are not") {
+  CHECK(parse_settings("c", "data: /x\n")->map_mib == 65'536);
+  CHECK(parse_settings("c", "data: /x\nledger: {map_mib: 32}\n")->map_mib == 32);
+  CHECK_FALSE(parse_settings("c", "data: /x\nledger: {map_mib: 31}\n"));
 }
 
 TEST_CASE("a key twice, a file without data, and what is not YAML are refused") {

@@ -177,4 +177,51 @@ TEST_CASE("a message that a guard refuses never reaches the library") {
   CHECK(one.core().term() == 1);
 }
 
+namespace {
+
+/// A member that has forgotten everything up to 35, and what its leader might offer it once more.
+struct forgetful {
+  explicit forgetful(guard_switches guards) : one{1, on, 1, guards} {
+    on.snapshot = snapshot_mark{40, 1, 1, voters(3)};
+    on.first = 36;
+    on.log.assign(15, {1, entry_kind::command, "x"});
+    one.start(0);
+  }
+  message offer(std::uint64_t index) const {
+    return {2, 1, 1, 1, install_snapshot{1, 1, {index, 1, 1, voters(3)}}};
+  }
+  disk on = bootstrapped(voters(3));
+  server one;
+};
+
+} // namespace
+
+TEST_CASE("a snapshot older than ours changes nothing, whether we or the library see it") {
+  for (bool is_guarded : {true, false}) {
+    guard_switches how;
+    how.keeps_newer_state = is_guarded;
+    forgetful of{how};
+    CHECK_FALSE(of.one.step(received{of.offer(30)}, 1));
+    CHECK(of.one.core().last_index() == 50);
+    CHECK(of.one.core().dropped().empty() == !is_guarded);
+    CHECK(of.one.outbox.empty() == is_guarded);
+  }
+}
+
+TEST_CASE("the library would take a group whose majority shares nobody with the one before") {
+  const configuration swapped{{1, "1", member_role::voter}, {4, "4", member_role::voter}};
+  for (bool is_guarded : {true, false}) {
+    guard_switches how;
+    how.changes_one = is_guarded;
+    auto on = bootstrapped(voters(1));
+    server alone{1, on, 1, how};
+    alone.start(0);
+    auto wider = voters(1);
+    wider.push_back({2, "2", member_role::spare});
+    CHECK_FALSE(alone.step(submitted{{{0, entry_kind::change, encode(wider)}}}, 1));
+    auto refused = alone.step(submitted{{{0, entry_kind::change, encode(swapped)}}}, 2);
+    CHECK(refused == (is_guarded ? std::optional{refusal::malformed} : std::nullopt));
+  }
+}
+
 } // namespace assay::consensus

@@ -83,4 +83,26 @@ TEST_CASE("who was promoted is who votes now and did not before") {
   CHECK(promoted_between(four, three) == 0);
 }
 
+TEST_CASE("whatever is asked for, the group afterwards is one change away") {
+  // So the guard `changes_one` of the core has nothing to refuse while changes come from here.
+  std::vector<configuration> groups{three, {{1, "a"}}};
+  groups.push_back(with(three, {4, "d", member_role::spare}));
+  groups.push_back(with(groups.back(), {5, "e", member_role::standby}));
+  int allowed = 0;
+  for (const auto& before : groups)
+    for (std::uint64_t id = 1; id <= 6; ++id)
+      for (const membership_change& how : {
+             membership_change{add_spare{{id, "new"}}},
+             membership_change{add_standby{{id, "new"}}},
+             membership_change{promote{id}},
+             membership_change{remove_member{id}},
+           })
+        if (auto after = changed(before, how)) {
+          ++allowed;
+          CHECK(is_one_change(before, *after));
+          CHECK_FALSE(before == *after);
+        }
+  CHECK(allowed > 30);
+}
+
 } // namespace assay::consensus

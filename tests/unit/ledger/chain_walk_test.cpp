@@ -79,6 +79,17 @@ TEST_CASE("what was wrong may be handed in again, and then the walk goes on") {
   CHECK_FALSE(w.take(all[2]));
 }
 
+TEST_CASE("a walk that begins behind a believed record takes only what follows it") {
+  auto all = three();
+  chain_walk w{all[0].stamp.seq, all[0].stamp.chain};
+  CHECK(w.take(all[2]));
+  CHECK_FALSE(w.take(all[1]));
+  CHECK_FALSE(w.take(all[2]));
+  CHECK(w.chain() == all[2].stamp.chain);
+  chain_walk other{all[0].stamp.seq, all[1].stamp.chain};
+  CHECK(other.take(all[1]));
+}
+
 TEST_CASE("the records of another cluster are not this one's") {
   chain_walk w{uuid{{9}}};
   CHECK(w.take(three()[0]));

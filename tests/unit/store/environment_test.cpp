@@ -3,11 +3,67 @@
 #include "src/store/log_store.hpp"
 #include "tests/unit/store/notes.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 #include <cerrno>
+#include <csignal>
 
 namespace assay::store {
 
 using namespace test;
+
+namespace {
+
+/// A process that holds as many reads of that environment open as there are places, and is killed
+/// when this ends.
+class greedy_reader {
+public:
+  explicit greedy_reader(const std::filesystem::path& folder) {
+    std::array<int, 2> full{};
+    REQUIRE(::pipe(full.data()) == 0);
+    process_ = ::fork();
+    if (process_ == 0)
+      read_for_ever(folder, full[1]);
+    ::close(full[1]);
+    char is_full = 0;
+    REQUIRE(::read(full[0], &is_full, 1) == 1);
+    ::close(full[0]);
+  }
+  ~greedy_reader() { kill(); }
+  greedy_reader(const greedy_reader&) = delete;
+  greedy_reader& operator=(const greedy_reader&) = delete;
+
+  pid_t process() const { return process_; }
+
+  void kill() {
+    if (process_ <= 0)
+      return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = 0;
+  }
+
+private:
+  [[noreturn]] static void read_for_ever(const std::filesystem::path& folder, int full) {
+    MDB_env* env = nullptr;
+    mdb_env_create(&env);
+    if (mdb_env_open(env, folder.c_str(), MDB_RDONLY | MDB_NOTLS, 0) != 0)
+      ::_exit(1);
+    MDB_txn* txn = nullptr;
+    while (mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn) == 0)
+      ;
+    if (::write(full, "x", 1) != 1)
+      ::_exit(1);
+    for (;;)
+      ::pause();
+  }
+
+  pid_t process_ = 0;
+};
+
+} // namespace
 
 TEST_CASE("a full disk is told from a sync that failed") {
   CHECK(is_full_disk(MDB_MAP_FULL, 1 << 30, 1));
@@ -56,6 +112,37 @@ TEST_CASE("pages that are free again count as room") {
       return i == 0 ? mdb_del(txn, env.dbi(0), &k, nullptr) : mdb_put(txn, env.dbi(0), &k, &v, 0);
     }));
   CHECK(env.map_percent() < 70);
+}
+
+TEST_CASE(
+  "who fills the table of readers keeps nobody from a short read, and is forgotten when killed"
+) {
+  scratch place;
+  auto open = environment::open(place.path(), 1 << 20, {{"rows", 0}});
+  REQUIRE(open);
+  auto& env = **open;
+  auto nothing = [](MDB_txn*) { return 0; };
+  greedy_reader other{place.path()};
+  CHECK(env.readers().size() > 100);
+  CHECK(env.readers().front().process == other.process());
+  for (int i = 0; i < 3; ++i)
+    CHECK(env.read(nothing));
+  auto refused = env.hold();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().next.find("too many reads") != std::string::npos);
+  other.kill();
+  CHECK(env.read(nothing));
+  CHECK(env.hold());
+  CHECK(env.readers().empty());
+}
+
+TEST_CASE("a line of the readers' list is a read only with a process and a transaction") {
+  CHECK(parse_reader("      4711 7f00deadbeef 12\n") == open_reader{4711, 12});
+  CHECK(parse_reader("4711 0 1\n") == open_reader{4711, 1});
+  CHECK_FALSE(parse_reader("      4711 7f00deadbeef -\n"));
+  CHECK_FALSE(parse_reader("    pid     thread     txnid\n"));
+  CHECK_FALSE(parse_reader("(no active readers)\n"));
+  CHECK_FALSE(parse_reader(""));
 }
 
 TEST_CASE("the log keeps what was stored, and overwrites from where it is told to") {

@@ -395,6 +395,45 @@ TEST_CASE("a batch that nobody can have sealed ends the process, and nothing beh
   CHECK_FALSE(notes_of(engine->current()).contains("b"));
 }
 
+TEST_CASE("while the state's disk is busy askers are answered, and a reader waits for its own rows"
+) {
+  scratch place;
+  auto directory = open_directory(place.path());
+  std::promise<void> hold, begun;
+  auto held = hold.get_future().share();
+  std::atomic<bool> is_holding = false;
+  engine_options options;
+  options.fault = [&](commit_point where) {
+    if (where == commit_point::state && is_holding.exchange(false)) {
+      begun.set_value();
+      held.wait();
+    }
+    return 0;
+  };
+  auto engine = open_engine(directory, options);
+  // A check that fails must not leave the engine waiting for the end of its commit.
+  auto let_go = [](std::promise<void>* held_up) { held_up->set_value(); };
+  std::unique_ptr<std::promise<void>, decltype(let_go)> holding{&hold, let_go};
+  take(*engine, "a=1");
+  REQUIRE(barrier(*engine));
+  is_holding = true;
+  take(*engine, "b=2");
+  begun.get_future().wait();
+  CHECK(take(*engine, "b=2").is_repeated); // Found in the set that is on its way.
+  take(*engine, "c=3");
+  std::promise<result<view_ptr, problem>> read;
+  auto seen = read.get_future();
+  engine->read_barrier([&](auto view) { read.set_value(std::move(view)); });
+  take(*engine, "d=4"); // Behind the reader.
+  CHECK(seen.wait_for(std::chrono::seconds{0}) == std::future_status::timeout);
+  CHECK(notes_of(engine->current()).size() == 1);
+  holding.reset();
+  auto view = seen.get();
+  REQUIRE(view);
+  CHECK(notes_of(*view).contains("c"));
+  CHECK(engine->read_row("n/c").value());
+}
+
 TEST_CASE("rows are read in pages, in both directions, within their prefix") {
   scratch place;
   auto directory = open_directory(place.path());

@@ -99,7 +99,7 @@ private:
     }
     // What memory says must be what rows say, written or waiting.
     auto row = known.find("n/" + name);
-    if (row && *row != to_row(first->second))
+    if (!row || *row != to_row(first->second))
       return unexpected{problem{problem_kind::invalid, "rows and tables differ", "", ""}};
     if (first->second.text != text)
       return unexpected{problem{problem_kind::refused, "another text has this name", "", ""}};

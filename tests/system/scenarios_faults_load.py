@@ -1,0 +1,119 @@
+"""The rows of the fault matrix where one member is far behind, slow to read, or has a clock that runs a little wrong."""
+
+import threading
+import time
+
+from cluster_faults import Harmed, is_slow, passed, three
+from scenarios_faults_cluster import memory_of
+from world import BIN, Skipped, eventually, expect
+
+LOG_KEPT = 1024  # Entries that a leader's log keeps for who is behind (limits::log_trailing).
+BUDGETS = (24 + 96 + 24) * 1.0  # MiB that may wait for one member, all lanes (src/base/peer_limits.hpp).
+
+
+def push_log(w, lead, count):
+    """As many entries of the log more: records, and reads, each of which the leader proves by an entry."""
+    until = w.cluster(lead)["log_index"] + count
+    is_over = threading.Event()
+
+    def put(tag):
+        for i in range(100_000):
+            if is_over.is_set():
+                return
+            w.try_put(lead, f"{tag}-{i}")
+
+    def read():
+        while not is_over.is_set():
+            w.ask_admin(lead, "GET", "ledger?limit=1")
+    threads = [threading.Thread(target=put, args=(f"x{time.monotonic_ns()}",), daemon=True)]
+    threads += [threading.Thread(target=read, daemon=True) for _ in range(3)]
+    for one in threads:
+        one.start()
+    try:
+        eventually(lambda: w.cluster(lead)["log_index"] > until, f"{count} entries", 900 if is_slow() else 200)
+    finally:
+        is_over.set()
+        for one in threads:
+            one.join(30)
+
+
+def scenario_f21_far_behind():
+    """A follower that the log cannot bring up to date takes over a state while writes go on, and nobody is elected for it."""
+    with three().form() as w:
+        lead = w.leader()
+        gone, other = w.followers()
+        w.kill(gone)
+        push_log(w, lead, LOG_KEPT * (100 if is_slow() else 2) + 100)
+        term = w.term(lead)
+        with w.writing(lead, other) as load:
+            load.more(5)
+            w.begin(gone)
+            eventually(lambda: "fetching a state" in (w.root / f"{gone}.log").read_text(), "the log does not reach back so far")
+            load.more(20)
+            w.settled()
+            # A machine that is busy with others may make one of its own; who is behind makes none.
+            expect(w.term(lead) <= term + 1, "no elections", term, w.term(lead))
+            expect(not load.refused or w.term(lead) != term, "nothing was refused", *load.refused[:3])
+        w.check(load.names())
+
+
+def scenario_f28_slow_reader():
+    """A follower that reads in short spells costs the leader no more memory than its budget, and the others no answer."""
+    with three().form() as w:
+        lead = w.leader()
+        slow, other = w.followers()
+        is_over = threading.Event()
+
+        def doze():
+            while not is_over.is_set():
+                w.pause(slow)
+                is_over.wait(0.9)
+                w.resume(slow)
+                is_over.wait(0.05)
+        with w.writing(lead, other) as load:
+            load.more(5)
+            term = w.term(lead)
+            before = memory_of(w.members[lead].process)
+            spells = threading.Thread(target=doze, daemon=True)
+            spells.start()
+            try:
+                until = time.monotonic() + (120 if is_slow() else 5)
+                number = 0
+                while time.monotonic() < until:
+                    w.ask_admin(lead, "POST", "apply", w.large(f"large-{number}"))
+                    number += 1
+                load.more(20)
+            finally:
+                is_over.set()
+                spells.join(20)
+            grown = memory_of(w.members[lead].process) - before
+            expect(grown <= BUDGETS, "memory", f"{grown:.0f} MiB")
+            expect(not load.refused or w.term(lead) != term, "nothing was refused", *load.refused[:3])
+            expect(number > 3, "large ones were taken meanwhile", number)
+        w.settled()
+        w.check(load.names())
+
+
+def scenario_f24_drift_and_leap():
+    """A leader's clock that drifts, and one that repeats a second: only stamps change, and they go on in order."""
+    preload = BIN / "shifted_clock.so"
+    if not preload.exists():
+        raise Skipped(f"{preload} is missing (target shifted_clock)")
+    with Harmed() as w:
+        clock = w.write("clock", "0")
+        w.more["a"] = {"LD_PRELOAD": str(preload), "ASSAY_TEST_CLOCK": str(clock)}
+        w.form()
+        w.lead("a")
+        with w.writing("a", "b") as load:
+            load.more(5)
+            for shift, seconds in (("0 500", 600 if is_slow() else 2), ("-1000 500", 2), ("0 -500", 2), ("1000 -500", 2)):
+                clock.write_text(shift)
+                passed(seconds)
+                load.more(5)
+        for name in w.alive():
+            expect("clock_off" not in w.log(f"{name}.log"), "nobody hands over for it", w.log(f"{name}.log"))
+            expect("assay_ledger_clock_trusted 1" in w.metrics(name), "the clock is believed", name)
+        stamps = [one["stamped_at_ms"] for one in sorted(w.records(w.leader()), key=lambda one: one["seq"])]
+        expect(stamps == sorted(stamps), "stamps go on in order", stamps)
+        w.settled()
+        w.check(load.names())

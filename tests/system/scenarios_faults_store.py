@@ -1,0 +1,139 @@
+"""The rows of the fault matrix that concern a member's files: readers that were killed, and disks without room."""
+
+import contextlib
+import subprocess
+
+from cluster_faults import BOTH, Harmed, is_slow, three
+from scenarios_faults_cluster import fill
+from world import BIN, Skipped, eventually, expect
+
+
+@contextlib.contextmanager
+def reading(w, name, count, store="ledger"):
+    """Another program that holds so many reads of that member's files open; it is killed at the end."""
+    program = BIN / "held_reader"
+    if not program.exists():
+        raise Skipped(f"{program} is missing (target held_reader)")
+    process = subprocess.Popen([program, w.members[name].data / store, str(count)], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True, env=w.environment())
+    try:
+        held = int(process.stdout.readline() or 0)
+        expect(held > 0, "it reads", held)
+        yield process, held
+    finally:
+        process.kill()
+        process.wait(20)
+        process.stdin.close()
+        process.stdout.close()
+
+
+def problems(w, name):
+    return w.cluster(name)["problems"]
+
+
+def scenario_f16_forgotten_reader():
+    """A read that some program never ends is named with its process, costs nobody an answer, and its pages come back."""
+    with three().form() as w:
+        lead = w.leader()
+        with w.writing(*w.alive()) as load, reading(w, lead, 1) as (process, _):
+            load.more(1500 if is_slow() else 30, 600)
+            said = eventually(lambda: next((p for p in problems(w, lead) if f"process {process.pid} " in p), None),
+                              "it is named", 40)
+            expect("end it" in said, "and what to do", said)
+            expect("assay_ledger_readers_forgotten 1" in w.metrics(lead), "metrics say so")
+            load.more(10)
+            expect(not [p for p in problems(w, w.followers()[0]) if "process" in p], "the others have none")
+        eventually(lambda: not [p for p in problems(w, lead) if "process" in p], "it is gone")
+        w.settled()
+        w.check(load.names())
+
+
+def scenario_f17_killed_readers():
+    """As many readers as there are places, and then killed: nobody who asks gets to see that the table was full."""
+    with three().form() as w:
+        lead = w.leader()
+        with w.writing(*w.alive()) as load:
+            load.more(5)
+            for _ in range(5 if is_slow() else 2):
+                with reading(w, lead, 100_000) as (_, held):
+                    expect(held > 100, "they take what there is", held)
+                    load.more(5)
+                    w.at(lead, "ledger", "verify").is_ok()
+                for _ in range(20):
+                    status, said = w.ask_admin(lead, "GET", "ledger?limit=10")
+                    expect(status == 200, "who reads is answered", status, said)
+                w.at(lead, "ledger", "verify").is_ok()
+                load.more(5)
+        w.settled()
+        w.check(load.names())
+
+
+def scenario_f18_address_space():
+    """A ledger whose address space is nearly used up takes nothing more and reads on; with more of it all goes on."""
+    with Harmed(a=BOTH, b=BOTH, c=BOTH) as w:
+        for member in w.members.values():
+            member.config.write_text(member.config.read_text() + "ledger: {map_mib: 32}\n")
+        w.form()
+        lead = w.leader()
+        w.put(lead, "before")
+
+        def refused(number):
+            files = [w.large(f"p{number}-{i}")["files"][0] for i in range(10)]
+            files = [{"name": f"p{i}.yaml", "text": one["text"]} for i, one in enumerate(files)]
+            return w.ask_admin(lead, "POST", "apply", {"files": files})
+        for number in range(200):
+            status, said = refused(number)
+            if status != 200:
+                break
+        expect(status in (503, 507) and "address space" in str(said), "it is refused in time", status, said)
+        expect("map_mib" in str(said), "and says what to do", said)
+        expect(any("address space" in p for p in problems(w, lead)), "status says so", problems(w, lead))
+        for name in w.alive():
+            expect(w.ask_admin(name, "GET", "projects")[0] == 200, "reads go on", name)
+            expect("MAP_FULL" not in w.log(f"{name}.log"), "nothing failed at apply", w.log(f"{name}.log"))
+            expect("assay_ledger_disk_full 0" in w.metrics(name), "no commit failed", name)
+        seqs = {w.cluster(name)["seq"] for name in w.alive()}
+        expect(len(seqs) == 1, "all are level", seqs)
+        for name in w.alive():
+            w.kill(name)
+            member = w.members[name]
+            member.config.write_text(member.config.read_text().replace("map_mib: 32", "map_mib: 256"))
+            w.begin(name)
+            w.settled()
+        w.put(w.leader(), "after")
+        w.check(["before", "after"])
+
+
+def scenario_f11_full_disks_of_majority():
+    """Two of three disks full: nothing more is acknowledged, reads go on, each says so; with room again all goes on by itself."""
+    with three() as w:
+        for member in w.members.values():
+            w.mount_tmpfs(member.data, "32m")
+        w.form()
+        w.put("a", "before")
+        running = [w.members[name].process for name in w.alive()]
+        full = w.followers()
+        tried = []
+
+        def refused():
+            for name in full:
+                fill(w.members[name].data)
+            tried.append(f"full-{len(tried)}")
+            try:
+                status, said = w.ask_admin(w.leader(), "POST", "apply", w.large(tried[-1]), 10)
+            except TimeoutError:
+                return True  # It waits for a majority, and may come on record once there is room.
+            return status != 200 and (status, said)
+        eventually(refused, "nothing is acknowledged any more")
+        for name in full:
+            eventually(lambda: any("disk here is full" in one for one in problems(w, name)), f"{name} says so")
+        for name in w.alive():
+            status, said = w.ask_admin(name, "GET", "cluster")
+            expect(status == 200 and said["seq"] > 0, "each answers", name, status)
+        for name in full:
+            (w.members[name].data / "ballast").unlink()
+        for name in w.alive():
+            w.put(name, f"after-{name}")
+        expect(all(one.poll() is None for one in running), "nothing was restarted")
+        w.settled()
+        w.check(["before", *(f"after-{name}" for name in w.alive())])
