@@ -131,6 +131,23 @@ TEST_CASE("a changed stack is told of all of the host's replicas") {
     CHECK(report.fingerprint == sha256("2"));
 }
 
+TEST_CASE("the pool is told whether a replica's end was ordered at its host, or came by itself") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  for (auto phase : {replica_phase::gone, replica_phase::failed}) {
+    s.say(scene::replica(1));
+    s.at_pool->events.clear();
+    auto ended = scene::replica(1);
+    ended.phase = phase;
+    s.say(ended);
+    auto reports = s.at_pool->all<pool::replica_reported>();
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].phase == pool::phase::gone);
+    CHECK(reports[0].was_ordered == (phase == replica_phase::gone));
+  }
+}
+
 TEST_CASE("an agent that comes back under a newer session is a host that has reported nothing") {
   scene s;
   s.meet_pool();

@@ -106,7 +106,7 @@ def scenario_full_flow():
                         "body": {**good, "model": "tiny", **more}}) + "\n"
             for name, more in (("fine", {}), ("too-much", {"max_tokens": 100_000}))))
         w.assay("submit", lines, "--model", "tiny", "--wait", patience=90).ends(
-            0, "2 of 2 done, 1 of them failed", "too-much: ", "100000")
+            0, "2 of 2 done, 1 of them failed", "too-much: ", "100,000 output tokens asked for, allowed 64")
         decision = ours.headers["x-assay-decision"]
         said = w.assay("explain", "--decision", decision).is_ok()
         expect(name in said.out, "a decision that was made is explained", said)

@@ -2,7 +2,6 @@
 #include "src/base/log.hpp"
 #include "src/base/text.hpp"
 
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <pwd.h>
 
@@ -125,22 +124,6 @@ ledger::author author_of(std::uint32_t uid) {
   std::array<char, 4'096> room{};
   ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
   return {found ? found->pw_name : "uid-" + std::to_string(uid), ledger::authentication::socket};
-}
-
-result<json::object, problem> body_of(const http::service_request& request) {
-  if (request.body.empty())
-    return json::object{};
-  boost::system::error_code bad;
-  json::parse_options options;
-  options.max_depth = 32;
-  auto parsed = json::parse(request.body, bad, {}, options);
-  if (bad || !parsed.is_object())
-    return unexpected{problem{
-      problem_kind::invalid,
-      bad ? "the body is not a JSON object: " + bad.message() : "the body is not a JSON object",
-      request.path,
-      "docs/admin-api.md says what each call takes"}};
-  return std::move(parsed.get_object());
 }
 
 bool is_word(std::string_view words, std::string_view key) {
@@ -281,25 +264,6 @@ http::service_response guarded(
   }
 }
 
-/// Names become part of answers, records and logs, which hold text; a body is checked by its
-/// parser.
-std::optional<problem> bad_text(const http::service_request& request) {
-  auto is_bad = [](const auto& text) { return !is_utf8(text); };
-  auto refuse = [](const char* where) {
-    return problem{
-      problem_kind::invalid,
-      "is not UTF-8 text",
-      where,
-      "names are UTF-8; what stands behind a % are its bytes"};
-  };
-  if (is_bad(request.path))
-    return refuse("the path");
-  for (const auto& [key, value] : request.query)
-    if (is_bad(key) || is_bad(value))
-      return refuse(is_bad(key) ? "a key of the query" : ("the query's " + key).c_str());
-  return {};
-}
-
 } // namespace
 
 http::service_response serve(app::parts& parts, const http::service_request& request) {
@@ -315,7 +279,7 @@ http::service_response serve(app::parts& parts, const http::service_request& req
 
 http::service_response
 serve_as(app::parts& parts, const http::service_request& request, const ledger::author& author) {
-  if (auto bad = bad_text(request))
+  if (auto bad = not_text(request))
     return error_response(*bad);
   if (!request.path.starts_with(prefix))
     return error_response(
