@@ -71,12 +71,12 @@ struct replica_found {
   std::string directory;
 };
 
-/// From `assay-agent adopt`.
+/// From `assay-agent adopt`. Answered when the coordinator said what became of the offer.
 struct adopt_question {
   fabric::adopt_offer offer;
 };
 struct adopt_answer {
-  std::optional<problem> refused; ///< Nothing: the coordinator was told.
+  result<implementation_id, problem> taken; ///< What it is called from now on.
 };
 
 /// Every replica is to end, because the agent ends and was told so. Answered when all have.

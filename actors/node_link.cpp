@@ -115,6 +115,7 @@ void node_link_state::hear(fabric::replica_report& what) {
     .fingerprint = inventory_ ? inventory_->fingerprint.sum : what.fingerprint,
     .slots = what.slots,
     .reason = what.reason,
+    .was_ordered = what.phase == replica_phase::gone,
   });
   auto ended =
     what.phase == fabric::replica_phase::gone || what.phase == fabric::replica_phase::failed;
@@ -153,36 +154,41 @@ void node_link_state::hear(fabric::native_samples& what) {
   samples_ = std::move(what.samples);
 }
 
-/// Declared by records in the host's name; the pool then has it watched like any replica.
 void node_link_state::hear(const fabric::adopt_offer& what) {
-  auto refuse = [&](const problem& why) {
-    log::warn(
-      "adoption_refused",
-      {{"host", options_.host.value}, {"url", what.url}, {"why", why.what}, {"next", why.next}}
-    );
-  };
-  auto pools = my_pools();
-  if (!tables_.tables || pools.empty())
-    return refuse(
-      {problem_kind::unavailable,
-       "the host is in no pool yet",
-       what.url,
-       "declare a pool of the host's family; then adopt again"}
-    );
-  auto declarations = ledger::declarations_for(
-    *tables_.tables,
-    {options_.host, pools.front(), what.url, {what.model}, what.profile, what.project}
-  );
-  if (!declarations)
-    return refuse(declarations.error());
-  for (auto& one : *declarations)
-    record(std::move(one), "assay-agent adopt " + what.url, ledger::trust::claimed);
+  auto taken = take(what);
+  fabric::adopt_outcome outcome{.url = what.url};
+  if (taken)
+    outcome.implementation = *taken;
+  else
+    outcome.what = taken.error().what, outcome.next = taken.error().next;
   log::info(
-    "adoption_taken",
+    taken ? "adoption_taken" : "adoption_refused",
     {{"host", options_.host.value},
      {"url", what.url},
-     {"new", std::to_string(declarations->size())}}
+     {"as", outcome.implementation.value},
+     {"why", outcome.what},
+     {"next", outcome.next}}
   );
+  options_.send(options_.host, std::move(outcome));
+}
+
+/// Declared by records in the host's name; the pool then has it watched like any replica.
+result<implementation_id, problem> node_link_state::take(const fabric::adopt_offer& what) {
+  auto pools = my_pools();
+  if (!tables_.tables || pools.empty())
+    return unexpected{problem{
+      problem_kind::unavailable,
+      "the host is in no pool yet",
+      what.url,
+      "declare a pool of the host's family; then adopt again"}};
+  ledger::adoption offered{
+    options_.host, pools.front(), what.url, {what.model}, what.profile, what.project};
+  auto declarations = ledger::declarations_for(*tables_.tables, offered);
+  if (!declarations)
+    return unexpected{declarations.error()};
+  for (auto& one : *declarations)
+    record(std::move(one), "assay-agent adopt " + what.url, ledger::trust::claimed);
+  return ledger::adopted_as(offered);
 }
 
 void node_link_state::lose(const agent_lost& what) {

@@ -50,6 +50,7 @@ private:
   void hear(const fabric::artifact_report& what);
   void hear(fabric::native_samples& what);
   void hear(const fabric::adopt_offer& what);
+  result<implementation_id, problem> take(const fabric::adopt_offer& what);
   template <class Other>
   void hear(const Other&) {
   } // Hello, heartbeats and joining end in the fabric; logs have their askers.

@@ -19,9 +19,11 @@ int adopt(const agent::adopt_command& command) {
     return exit_code(sent.error().kind);
   }
   std::printf(
-    "Offered %s as a server of %s. `assay get implementations` shows what becomes of it.\n",
+    "%s serves %s as %s\nonce it is proven: assay qualify %s --wait\n",
     command.offer.url.c_str(),
-    command.offer.model.c_str()
+    command.offer.model.c_str(),
+    sent->value.c_str(),
+    sent->value.c_str()
   );
   return 0;
 }

@@ -38,6 +38,7 @@ struct FromCoordinator {
     wantLog @8 :WantLog;
     closing @9 :Closing;
     joined @10 :Joined;
+    adoptOutcome @11 :AdoptOutcome;
   }
 }
 
@@ -293,6 +294,14 @@ struct WantLog {
   replica @0 :Text;
   generation @1 :UInt64;
   bytesAtMost @2 :UInt64;
+}
+
+# What became of an offer.
+struct AdoptOutcome {
+  url @0 :Text;  # of the offer
+  implementation @1 :Text;  # what it is called from now on; empty: it was not taken
+  what @2 :Text;  # why not
+  next @3 :Text;  # what to do
 }
 
 enum ClosingReason {

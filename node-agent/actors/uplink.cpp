@@ -56,6 +56,11 @@ void uplink_state::open(const session_began& what) {
 void uplink_state::close(const session_lost& what) {
   if (std::exchange(has_session_, false))
     log::warn("session_lost", {{"coordinator", coordinator_}, {"why", what.why}});
+  answer_offer(unexpected{problem{
+    problem_kind::unavailable,
+    "the session ended before the coordinator said what became of the offer",
+    offered_url_,
+    "adopt again; what was taken already is taken once"}});
 }
 
 void uplink_state::hear(coordinator_said& what) {
@@ -109,9 +114,9 @@ std::optional<std::string> uplink_state::refusal(const Command& command) const {
 
 template <class Command>
 void uplink_state::report_failed(const Command& command, std::string why) {
-  auto report = ended_report(
-    command.replica, command.generation, fabric::replica_phase::failed, std::move(why)
-  );
+  // Told to take nothing on is no failure of what is not taken on.
+  auto phase = draining_ ? fabric::replica_phase::gone : fabric::replica_phase::failed;
+  auto report = ended_report(command.replica, command.generation, phase, std::move(why));
   report.implementation = command.implementation;
   learn(report);
 }
@@ -225,14 +230,35 @@ void uplink_state::learn(fabric::native_samples& samples) {
   tell(samples);
 }
 
-adopt_answer uplink_state::offer(const adopt_question& question) {
-  if (host_->send(question.offer))
-    return {};
-  return {problem{
+void uplink_state::offer(
+  const adopt_question& question, caf::typed_response_promise<adopt_answer> answer
+) {
+  answer_offer(unexpected{problem{
     problem_kind::unavailable,
-    "the agent has no session with a coordinator",
-    question.offer.url,
-    "look into the agent's log for `session_lost`, and try again"}};
+    "another server was offered meanwhile",
+    offered_url_,
+    "assay get implementations shows whether it was taken; else adopt it again"}});
+  offered_url_ = question.offer.url;
+  when_offered_ = std::move(answer);
+  if (!host_->send(question.offer))
+    answer_offer(unexpected{problem{
+      problem_kind::unavailable,
+      "the agent has no session with a coordinator",
+      question.offer.url,
+      "look into the agent's log for `session_lost`, and try again"}});
+}
+
+void uplink_state::carry_out(const fabric::adopt_outcome& outcome) {
+  if (outcome.url != offered_url_)
+    return;
+  if (!outcome.implementation.value.empty())
+    return answer_offer(outcome.implementation);
+  answer_offer(unexpected{problem{problem_kind::refused, outcome.what, outcome.url, outcome.next}});
+}
+
+void uplink_state::answer_offer(result<implementation_id, problem> taken) {
+  if (when_offered_.pending())
+    when_offered_.deliver(adopt_answer{std::move(taken)});
 }
 
 status_answer uplink_state::status() const {
@@ -280,7 +306,11 @@ uplink(uplink_actor::stateful_pointer<uplink_state> self, std::shared_ptr<host_d
     [self](fabric::artifact_report& report) { self->state.learn(report); },
     [self](fabric::inventory& inventory) { self->state.learn(inventory); },
     [self](fabric::native_samples& samples) { self->state.learn(samples); },
-    [self](const adopt_question& question) { return self->state.offer(question); },
+    [self](const adopt_question& question) {
+      auto answer = self->make_response_promise<adopt_answer>();
+      self->state.offer(question, answer);
+      return answer;
+    },
     [self](status_question) { return self->state.status(); },
     [self](stop_all) {
       auto answer = self->make_response_promise<all_stopped>();

@@ -31,7 +31,8 @@ public:
   void learn(fabric::artifact_report& report);
   void learn(fabric::inventory& inventory);
   void learn(fabric::native_samples& samples);
-  adopt_answer offer(const adopt_question& question);
+  /// `answer` is given when the coordinator said what became of it, or can say so no more.
+  void offer(const adopt_question& question, caf::typed_response_promise<adopt_answer> answer);
   status_answer status() const;
   /// `answer` is given once none runs any more.
   void stop_all_replicas(caf::typed_response_promise<all_stopped> answer);
@@ -47,6 +48,7 @@ private:
   void carry_out(const fabric::verify_artifact& command);
   void carry_out(const fabric::drain_host& command);
   void carry_out(const fabric::want_log& command);
+  void carry_out(const fabric::adopt_outcome& outcome);
   template <class Other>
   void carry_out(const Other&) {} // Welcome, heartbeats and farewells end in the fabric's thread.
 
@@ -59,6 +61,7 @@ private:
   void end_replica(const key& which, std::string why, std::chrono::milliseconds grace);
   void run(const key& which, std::shared_ptr<replica_deeds> deeds);
   artifact_answer answer_to_self();
+  void answer_offer(result<implementation_id, problem> taken);
   void tell(const fabric::agent_message& message);
   void answer_if_stopped();
 
@@ -72,6 +75,9 @@ private:
   std::optional<fabric::inventory> inventory_;
   std::vector<fabric::native_sample> samples_;
   std::optional<std::string> draining_;
+  /// One person asks at a time; who asks after them has seen them leave.
+  std::string offered_url_;
+  caf::typed_response_promise<adopt_answer> when_offered_;
   caf::typed_response_promise<all_stopped> when_stopped_;
 };
 

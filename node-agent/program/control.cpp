@@ -16,6 +16,7 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr auto question_patience = 2s;
+constexpr auto offer_patience = 4s; ///< The coordinator answers, not this agent.
 
 problem no_answer(const caf::error&) {
   return {
@@ -32,6 +33,18 @@ http::service_response refuse(const problem& why) {
     json::serialize(json::object{{"what", why.what}, {"where", why.where}, {"next", why.next}})};
 }
 
+http::service_response taken(const implementation_id& as) {
+  return {200, "application/json", json::serialize(json::object{{"implementation", as.value}})};
+}
+
+problem no_outcome(const fabric::adopt_offer& offer) {
+  return {
+    problem_kind::unavailable,
+    "the coordinator has not said what became of the offer",
+    offer.url,
+    "assay get implementations shows whether it was taken; if not, its log says why"};
+}
+
 http::service_response
 take_offer(caf::actor_system& system, const uplink_actor& uplink, const std::string& body) {
   auto offer = parse_offer(body);
@@ -39,12 +52,12 @@ take_offer(caf::actor_system& system, const uplink_actor& uplink, const std::str
     return refuse(offer.error());
   caf::scoped_actor self{system};
   http::service_response response;
-  self->request(uplink, question_patience, adopt_question{*offer})
+  self->request(uplink, offer_patience, adopt_question{*offer})
     .receive(
       [&](const adopt_answer& answer) {
-        response = answer.refused ? refuse(*answer.refused) : http::service_response{202};
+        response = answer.taken ? taken(*answer.taken) : refuse(answer.taken.error());
       },
-      [&](const caf::error& why) { response = refuse(no_answer(why)); }
+      [&](const caf::error&) { response = refuse(no_outcome(*offer)); }
     );
   return response;
 }
@@ -181,25 +194,29 @@ result<fabric::adopt_offer, problem> parse_offer(const std::string& body) {
   return offer;
 }
 
-result<void, problem>
+result<implementation_id, problem>
 send_offer(const std::filesystem::path& data, const fabric::adopt_offer& offer) {
   http::client_address address;
   address.unix_path = control_socket(data).native();
   http::client_request request{"POST", "/adopt", {{"Content-Type", "application/json"}}, {}};
   request.body = to_json(offer);
-  auto got = http::exchange(address, request, {1s, 5s, 5s, 1 << 16});
+  auto got = http::exchange(address, request, {1s, offer_patience + 2s, 5s, 1 << 16});
   if (!got)
     return unexpected{no_agent(data)};
-  if (got->status == 202)
-    return {};
-  problem why{problem_kind::unavailable, "the agent refused it", data.native(), ""};
   boost::system::error_code error;
   auto document = json::parse(got->body, error);
-  if (!error && document.is_object()) {
-    why.what = text_at(document.as_object(), "what");
-    why.where = text_at(document.as_object(), "where");
-    why.next = text_at(document.as_object(), "next");
-  }
+  auto answer = !error && document.is_object() ? document.as_object() : json::object{};
+  if (got->status == 200)
+    return implementation_id{text_at(answer, "implementation")};
+  problem why{
+    got->status == http_status(problem_kind::refused)   ? problem_kind::refused
+    : got->status == http_status(problem_kind::invalid) ? problem_kind::invalid
+                                                        : problem_kind::unavailable,
+    text_at(answer, "what"),
+    text_at(answer, "where"),
+    text_at(answer, "next")};
+  if (why.what.empty())
+    why.what = "the agent refused it", why.where = data.native();
   return unexpected{why};
 }
 

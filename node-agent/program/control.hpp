@@ -34,8 +34,9 @@ std::string metrics_text(const status_answer& status);
 std::string to_json(const fabric::adopt_offer& offer);
 result<fabric::adopt_offer, problem> parse_offer(const std::string& body);
 
-/// Hands an offer to the agent that runs on `data`; the problem says what to do when none does.
-result<void, problem>
+/// Hands an offer to the agent that runs on `data`. What it is called from now on; the problem says
+/// what to do when the coordinator refused it, or no agent runs.
+result<implementation_id, problem>
 send_offer(const std::filesystem::path& data, const fabric::adopt_offer& offer);
 
 } // namespace assay::agent

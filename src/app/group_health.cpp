@@ -49,6 +49,19 @@ reach reach_of(
   return out;
 }
 
+/// Who has its vote from the newest change and is away cannot store it, and the leader changes
+/// nothing else before that. One that is up stores it in a moment.
+std::string waits_of(const std::vector<member_health>& all, const store::engine_status& now) {
+  for (const auto& m : all)
+    if (m.member.id == now.awaited_member && m.state == "away")
+      return m.member.name
+             + " got its vote last and is away: until it has stored that, no other member can "
+               "come, "
+               "get a vote or go. Bring it back, or: assay cluster remove "
+             + m.member.name + " --reason \"it does not come back\"";
+  return {};
+}
+
 constexpr auto removed =
   "this assayd was removed from the cluster and takes no part any more; stop it, or give it an "
   "empty data directory and join anew";
@@ -125,6 +138,7 @@ group_health health_of(
   for (const auto& m : now.members)
     if (std::ranges::find(named, m.id, &ledger::member::id) == named.end())
       add({.id = m.id, .name = name_of(named, m.id), .address = m.address}, "leaving");
+  out.waits = waits_of(out.members, now);
   auto r = reach_of(named, now, seen);
   out.voters = consensus::voters_of(now.members);
   out.reached = r.count;

@@ -23,6 +23,7 @@ struct group_health {
   std::size_t reached = 0;            ///< Of those, from here, ourselves included.
   std::size_t needed = 0;             ///< A majority.
   std::string leader;                 ///< Its name; empty: nobody is known to lead.
+  std::string waits;                  ///< Why no member can come or go now; else empty.
   std::string problem;                ///< For a person, with what to do; empty: there is none.
 };
 

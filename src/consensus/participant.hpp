@@ -129,6 +129,8 @@ public:
   /// On a leader: whether the newest change is committed and whoever got a vote by it has stored
   /// it. Before that the group cannot afford to lose anybody.
   bool is_membership_settled() const;
+  /// On a leader: who got a vote by the newest change and has not stored it; 0: nobody.
+  std::uint64_t newcomer() const;
   std::string_view dropped() const { return core_->dropped(); }
   /// Why it must not go on; empty while it may.
   const std::string& ended() const { return ended_; }
@@ -168,7 +170,6 @@ private:
   std::optional<refusal> submit_change(const configuration& members, std::uint64_t now_ms);
   std::optional<refusal> refusal_now() const;
   bool is_settled(const configuration& next) const;
-  std::uint64_t newcomer() const;
   result<std::uint64_t, refusal> submit(std::vector<entry> what, std::uint64_t now_ms);
 
   void next_write(outputs& into);

@@ -107,7 +107,7 @@ problem too_open(const std::filesystem::path& file, mode_t mode) {
     problem_kind::refused,
     "the secret key can be read by others (mode " + std::string{octal} + ", allowed is 0600)",
     file.string(),
-    "If nobody copied it: chmod 600 " + file.string() + "; otherwise make a new key",
+    "if nobody copied it: chmod 600 " + file.string() + "; otherwise make a new key",
   };
 }
 
@@ -116,7 +116,7 @@ problem not_a_key(const std::filesystem::path& file) {
     problem_kind::invalid,
     "not a CURVE key: 40 characters of Z85 are wanted",
     file.string(),
-    "Restore the file, or remove it and join the host again",
+    "restore the file, or remove it and join the host again",
   };
 }
 
@@ -175,7 +175,7 @@ problem bad_token(std::string what) {
     problem_kind::invalid,
     std::move(what),
     "join token",
-    "Copy the whole word that `assay host token` printed; it begins with assay-join-",
+    "copy the whole word that `assay host token` printed; it begins with assay-join-",
   };
 }
 

@@ -35,7 +35,7 @@ result<void, problem> door::open(const context& from, const door_options& how) {
     problem_kind::unavailable,
     "cannot listen for " + std::string{whom_} + ": " + zmq_strerror(errno),
     how.listen,
-    "Give a free HOST:PORT of this machine, or port 0 for any free one",
+    "give a free HOST:PORT of this machine, or port 0 for any free one",
   }};
 }
 
@@ -49,7 +49,7 @@ result<void, problem> door::prove_closed(const context& from) const {
     problem_kind::unavailable,
     "the " + std::string{whom_} + what,
     address_,
-    "Nothing was started. Check that loopback traffic to this port is not filtered, and start "
+    "nothing was started. Check that loopback traffic to this port is not filtered, and start "
     "again",
   }};
 }

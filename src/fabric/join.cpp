@@ -39,7 +39,7 @@ problem no_coordinator(const asking& how, std::string what) {
     problem_kind::unavailable,
     std::move(what),
     how.whom.address,
-    "Check that assayd runs there and that this host can reach the port, then run the command "
+    "check that assayd runs there and that this host can reach the port, then run the command "
     "again",
   };
 }
@@ -49,7 +49,7 @@ problem refused(const asking& how, std::string what) {
     problem_kind::refused,
     std::move(what),
     how.whom.address,
-    "Mend what it names, and run the command again",
+    "mend what it names, and run the command again",
   };
 }
 
@@ -152,7 +152,7 @@ result<joined_cluster, problem> join_as_member(
       problem_kind::invalid,
       "this member cannot join: " + *fault,
       member.name,
-      "Mend its configuration, and run the command again",
+      "mend its configuration, and run the command again",
     }};
   auto answer = ask_the_leader(how);
   if (!answer)

@@ -160,7 +160,7 @@ peer_dialler::drop(steady_time now, lost_reason reason, std::string what) {
     {kind,
      "coordinator " + std::to_string(whom_.node) + " is not reached: " + std::move(what),
      whom_.address,
-     "It is dialled again; check that it runs and that both name the same address and key"}};
+     "it is dialled again; check that it runs and that both name the same address and key"}};
 }
 
 bool peer_dialler::watch(std::vector<pollfd>& items, bool has_waiting) {

@@ -355,7 +355,7 @@ void peer_links::thread::judge_message(const std::string& routing, const peer& f
       {problem_kind::invalid,
        "a message came on a connection that does not carry it",
        "peer message",
-       "Here it goes on the lane " + std::string{name(lane_of(said))}}
+       "here it goes on the lane " + std::string{name(lane_of(said))}}
     );
   if (auto wrong = refuse_route(said, from.node, options_.self.node))
     return refuse(from.node, *wrong);
@@ -374,7 +374,7 @@ void peer_links::thread::greet(const std::string& routing, const peer& from, con
          "a hello was refused (" + std::string{name(greeting.refusal->reason)}
            + "): " + greeting.refusal->text,
          from.address,
-         "Nothing of it is accepted"}
+         "nothing of it is accepted"}
       );
     return;
   }

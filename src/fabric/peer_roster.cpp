@@ -45,7 +45,7 @@ sift(std::vector<peer>& peers, const identity& self, const fabric::public_key& o
         "coordinator " + std::to_string(p.node) + " at '" + p.address
           + "' was left out: " + std::string{why},
         "the registry of coordinators",
-        "Each coordinator has an id, a key and an address of its own",
+        "each coordinator has an id, a key and an address of its own",
       });
       continue;
     }

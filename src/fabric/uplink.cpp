@@ -37,7 +37,7 @@ problem bad_address(std::string what) {
     problem_kind::invalid,
     std::move(what),
     "coordinators",
-    "Write HOST:PORT, for example 10.0.0.5:7103",
+    "write HOST:PORT, for example 10.0.0.5:7103",
   };
 }
 
@@ -356,7 +356,7 @@ uplink::start(uplink_options options, uplink_events events) {
       problem_kind::invalid,
       "the agent's secret key is not a CURVE key",
       "agent key",
-      "Join the host again with a token of `assay host token`",
+      "join the host again with a token of `assay host token`",
     }};
   auto worker = std::make_unique<thread>(std::move(options), std::move(events));
   worker->begin();

@@ -92,7 +92,8 @@ collect(const tables& t, const catalog::implementation& i, const catalog::model&
     return refuse(
       problem_kind::refused,
       "implementation '" + i.id.value + "' has no declared runtime profile",
-      "apply a file with `runtime-profile: NAME`"
+      profile ? "apply a file with `runtime-profile: " + profile->value + "`"
+              : "name one with `profile:` in the implementation or its artifact"
     );
   const auto* artifact = find(t.artifacts, i.artifact);
   if (!artifact || !is_artifact_approved(t, i.artifact))

@@ -39,7 +39,7 @@ catalog::artifact artifact_of(const adoption& a) {
 /// One replica and one request at a time: more is for whoever knows the server to declare.
 catalog::implementation implementation_of(const adoption& a) {
   return {
-    .id = catalog::make_implementation_id(a.model, a.pool, adopted_name(a), {}),
+    .id = adopted_as(a),
     .model = a.model,
     .pool = a.pool,
     .artifact = catalog::make_artifact_id(a.model, adopted_name(a)),
@@ -61,8 +61,8 @@ std::optional<unexpected<problem>> undeclared(const tables& t, const adoption& a
     return refuse(
       problem_kind::refused,
       "the runtime profile '" + a.profile.value + "' is not declared",
-      "apply deploy/runtimes/" + a.profile.value
-        + ".yaml or a profile of your own; then adopt again"
+      "declare it: assay apply -f FILE (deploy/runtimes/http.yaml fits any OpenAI server); then "
+      "adopt again"
     );
   if (!find(t.projects, a.project))
     return refuse(
@@ -134,6 +134,10 @@ changes_for_adopted(const tables& t, const implementation_id& answering, const h
     t,
     {artifact->what.id, catalog::manifest_digest(artifact->what), host, true, "its server answers"}
   );
+}
+
+implementation_id adopted_as(const adoption& a) {
+  return catalog::make_implementation_id(a.model, a.pool, adopted_name(a), {});
 }
 
 result<std::vector<declared>, problem> declarations_for(const tables& t, const adoption& a) {

@@ -56,6 +56,9 @@ struct adoption {
 /// declared, or the host is in no pool.
 result<std::vector<declared>, problem> declarations_for(const tables& t, const adoption& a);
 
+/// What its implementation is called.
+implementation_id adopted_as(const adoption& a);
+
 /// The project that an adopted server is kept to, until an operator approved it. Nothing when it is
 /// approved or was not adopted.
 std::optional<project_id> only_project_of(const tables& t, const artifact_id& artifact);

@@ -156,7 +156,10 @@ void coordinator::meet(const replica_reported& e) {
 
 void coordinator::hear(replica_state& r, const replica_reported& e) {
   if (e.phase == phase::gone) {
-    count_crash(r, e.reason);
+    if (e.was_ordered)
+      note_ordered_end(r, e.reason);
+    else
+      count_crash(r, e.reason);
     return bury(r);
   }
   auto was_traffic = takes_traffic(r);
@@ -197,6 +200,15 @@ void coordinator::count_crash(const replica_state& r, const std::string& reason)
     state.given_up = "ended " + std::to_string(state.failures)
                      + " times in a row without being asked to; last: "
                      + (reason.empty() ? "no reason reported" : reason);
+}
+
+/// A person at the host, not this pool, had it ended: no failure, and not to be defied at once.
+void coordinator::note_ordered_end(const replica_state& r, const std::string& reason) {
+  auto w = wanted_.find(r.implementation);
+  if (r.leaving || w == wanted_.end())
+    return;
+  w->second.last_failure = reason;
+  w->second.retry_at = now_ + limits::crash_pause_first;
 }
 
 void coordinator::bury(replica_state& r) {

@@ -62,6 +62,7 @@ private:
   void hear(replica_state& r, const replica_reported& e);
   void bury(replica_state& r);
   void count_crash(const replica_state& r, const std::string& reason);
+  void note_ordered_end(const replica_state& r, const std::string& reason);
 
   // coordinator_replicas.cpp: from what is wanted to what runs.
   void reconcile();

@@ -124,7 +124,7 @@ void coordinator::start_missing(
     if (now_ < w.retry_at) {
       w.pauses = !w.wanted.adopted;
       w.waits_for = w.wanted.adopted ? "its server to answer again; its owner starts it"
-                                     : "the pause after a crash";
+                                     : "the pause after its replica ended";
       break;
     }
     auto where = place(w.wanted.launch, rooms_for(w.wanted));

@@ -106,6 +106,7 @@ struct replica_reported {
   std::vector<std::string> devices;
   std::optional<digest> launch; ///< `launch_digest` of what runs there, when the agent knows it.
   std::string reason;           ///< Why it is suspect, or how it ended.
+  bool was_ordered = false;     ///< It ended because the host was told to end it.
 };
 
 /// What an ingress holds and uses. Its first report makes it known. A full list: an endpoint that

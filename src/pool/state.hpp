@@ -74,7 +74,7 @@ struct wanted_state {
   std::uint32_t desired = 0; ///< Between the bounds.
   std::uint32_t failures = 0;
   steady_time retry_at{};
-  std::string last_failure; ///< Why its last replica ended without being asked to.
+  std::string last_failure; ///< Why its last replica ended without this pool asking for it.
   std::string given_up;     ///< Why nothing is started any more.
   std::string waits_for;
   bool pauses = false; ///< It waits for the end of a crash's pause: a replica comes by itself.

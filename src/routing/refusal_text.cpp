@@ -26,7 +26,9 @@ std::string refusal_text(const routing_snapshot& s, const query& q, const decisi
   }
   if (d.nearest_implementation == none)
     return "no implementation of model '" + model
-           + "' has been promoted yet; see 'assay describe model " + model + "'";
+           + "' carries its traffic now: none was promoted, or the promotion was reversed; see "
+             "'assay history "
+           + model + "' and 'assay describe model " + model + "'";
   const auto& i = s.implementations()[d.nearest_implementation];
   auto text = "no implementation of model '" + model
               + "' may serve this request; nearest: " + i.id.value + ", gate "

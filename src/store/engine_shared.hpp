@@ -61,6 +61,7 @@ public:
 
   struct log_standing {
     std::uint64_t term = 0, commit = 0, first = 0, last = 0, leader = 0;
+    std::uint64_t awaited = 0; ///< Of whom the leader waits to hear that it votes.
     bool is_leader = false;
     bool is_settled = false;
     bool is_fetching = false;

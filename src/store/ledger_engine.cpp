@@ -361,6 +361,7 @@ engine_status ledger_engine::status() const {
   if (const auto* self = consensus::find_member(out.members, out.server_id))
     out.role = self->role;
   out.is_membership_settled = log.is_settled;
+  out.awaited_member = log.awaited;
   out.promotion_problem = log.promotion_problem;
   out.is_disk_full = shared.is_full();
   out.is_clock_trusted = log.clock_text.empty();

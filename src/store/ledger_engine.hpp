@@ -93,6 +93,8 @@ struct engine_status {
   consensus::configuration members;           ///< As of the newest change, committed or not.
   /// On the leader: the newest change is committed, and whoever got a vote by it has stored it.
   bool is_membership_settled = false;
+  /// On a leader: who has a vote by the newest change and has not stored that yet; 0: nobody.
+  std::uint64_t awaited_member = 0;
   std::string promotion_problem; ///< Why the last promotion came to nothing; empty when it did not.
   bool is_fetching = false;      ///< Too far behind for the log: another member's state comes in.
   bool is_disk_full = false;

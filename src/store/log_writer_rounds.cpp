@@ -320,6 +320,7 @@ void log_writer::report() {
   standing_.clock_text = clock_.text();
   standing_.sync = syncs_.middle();
   standing_.sync_at = syncs_.looked_at();
+  standing_.awaited = member_->is_leader() ? member_->newcomer() : 0;
   standing_.promotion_problem = member_->promotion_problem();
   if (!standing_.members || *standing_.members != member_->members())
     standing_.members = std::make_shared<const consensus::configuration>(member_->members());

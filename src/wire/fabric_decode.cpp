@@ -394,6 +394,15 @@ want_log read(field_reader& in, s::WantLog::Reader m) {
   };
 }
 
+adopt_outcome read(field_reader& in, s::AdoptOutcome::Reader m) {
+  return {
+    .url = in.text(m.getUrl()),
+    .implementation = {in.text(m.getImplementation())},
+    .what = in.text(m.getWhat()),
+    .next = in.text(m.getNext()),
+  };
+}
+
 /// A session that a newer coordinator closes is closed, whatever its reason.
 closing_reason read_reason(s::ClosingReason reason) {
   auto known = static_cast<unsigned>(reason) <= static_cast<unsigned>(closing_reason::protocol);
@@ -473,6 +482,8 @@ coordinator_message read(field_reader& in, s::FromCoordinator::Reader m) {
     return read(in, m.getClosing());
   case s::FromCoordinator::JOINED:
     return read(in, m.getJoined());
+  case s::FromCoordinator::ADOPT_OUTCOME:
+    return read(in, m.getAdoptOutcome());
   }
   in.note(decode_fault::unknown_kind);
   return coordinator_heartbeat{};

@@ -301,6 +301,14 @@ void put(s::FromCoordinator::Builder to, const want_log& m) {
   b.setBytesAtMost(m.bytes_at_most);
 }
 
+void put(s::FromCoordinator::Builder to, const adopt_outcome& m) {
+  auto b = to.initAdoptOutcome();
+  b.setUrl(text(m.url));
+  b.setImplementation(text(m.implementation.value));
+  b.setWhat(text(m.what));
+  b.setNext(text(m.next));
+}
+
 void put(s::FromCoordinator::Builder to, const closing& m) {
   auto b = to.initClosing();
   b.setText(text(m.text));

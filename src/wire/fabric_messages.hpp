@@ -339,6 +339,16 @@ struct want_log {
   friend bool operator==(const want_log&, const want_log&) = default;
 };
 
+/// Answers `adopt_offer`.
+struct adopt_outcome {
+  std::string url;                  ///< Of the offer.
+  implementation_id implementation; ///< What it is called from now on; empty: it was not taken.
+  std::string what;                 ///< Why not.
+  std::string next;                 ///< What to do then.
+
+  friend bool operator==(const adopt_outcome&, const adopt_outcome&) = default;
+};
+
 enum class closing_reason : std::uint8_t {
   shutting_down, ///< The coordinator ends; dial again.
   no_session,    ///< Messages came without a hello; begin a new session.
@@ -404,7 +414,8 @@ using coordinator_message = std::variant<
   drain_host,
   want_log,
   closing,
-  joined>;
+  joined,
+  adopt_outcome>;
 
 /// The epoch of a command; nothing for messages that are not commands.
 std::optional<std::uint64_t> epoch_of(const coordinator_message& message);

@@ -94,7 +94,7 @@ verdict refuse_offset(std::string where, std::uint64_t offset) {
   return wrong(
     std::move(where),
     "is " + text(offset),
-    "Allowed are multiples of " + text(limits::blob_page_bytes)
+    "allowed are multiples of " + text(limits::blob_page_bytes)
   );
 }
 
@@ -125,7 +125,7 @@ verdict refuse_one(const blob_page& m) {
   return wrong(
     "blob_page.bytes",
     "has " + text(m.bytes.size()) + " bytes at " + text(m.offset) + " of " + text(m.size),
-    "Allowed are " + text(std::max<std::uint64_t>(whole, 1))
+    "allowed are " + text(std::max<std::uint64_t>(whole, 1))
   );
 }
 

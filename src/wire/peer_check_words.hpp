@@ -26,13 +26,13 @@ inline std::string text(std::uint64_t number) {
 inline verdict refuse_number(std::string where, std::uint64_t value) {
   if (value >= 1 && value <= number_max)
     return {};
-  return wrong(std::move(where), "is " + text(value), "Allowed is 1 to 2^62");
+  return wrong(std::move(where), "is " + text(value), "allowed is 1 to 2^62");
 }
 
 inline verdict refuse_more(std::string where, std::uint64_t value, std::uint64_t most) {
   if (value <= most)
     return {};
-  return wrong(std::move(where), "is " + text(value), "Allowed is at most " + text(most));
+  return wrong(std::move(where), "is " + text(value), "allowed is at most " + text(most));
 }
 
 // What each message about serving shows by itself.

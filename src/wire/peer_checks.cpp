@@ -17,7 +17,7 @@ verdict refuse_end(
     return wrong(
       where,
       "index " + text(index) + " and term " + text(term) + " contradict each other",
-      "Both are 0, or neither is"
+      "both are 0, or neither is"
     );
   if (auto bad = refuse_more(where + ".index", index, number_max))
     return bad;
@@ -26,13 +26,13 @@ verdict refuse_end(
 
 verdict refuse_members(const std::string& where, const consensus::configuration& members) {
   if (members.empty() || members.size() > consensus::members_max)
-    return wrong(where, "has " + text(members.size()) + " members", "Allowed are 1 to 64");
+    return wrong(where, "has " + text(members.size()) + " members", "allowed are 1 to 64");
   for (const auto& m : members)
     if (m.address.empty() || m.address.size() > limits::peer_address_bytes)
       return wrong(
         where,
         "member " + text(m.id) + " has an address of " + text(m.address.size()) + " bytes",
-        "Allowed are 1 to " + text(limits::peer_address_bytes)
+        "allowed are 1 to " + text(limits::peer_address_bytes)
       );
   return {};
 }
@@ -47,11 +47,11 @@ verdict refuse_entry(
     return wrong(
       where + ".term",
       "is " + text(e.term),
-      "Allowed is 1 and more, from " + text(term_before) + " to " + text(message_term)
+      "allowed is 1 and more, from " + text(term_before) + " to " + text(message_term)
     );
   auto kind = static_cast<unsigned>(e.kind);
   if (kind < 1 || kind > 3)
-    return wrong(where + ".kind", "is " + text(kind), "Allowed are 1, 2 and 3");
+    return wrong(where + ".kind", "is " + text(kind), "allowed are 1, 2 and 3");
   if (auto bad = refuse_more(where + ".bytes", e.bytes.size(), limits::batch_frame_bytes))
     return bad;
   if (e.kind != consensus::entry_kind::change)
@@ -87,7 +87,7 @@ verdict refuse_body(const consensus::append_entries& m, const consensus::message
     return wrong(
       "append_entries.count",
       "is " + text(m.count),
-      "It is the number of entries, " + text(m.entries.size())
+      "it is the number of entries, " + text(m.entries.size())
     );
   auto before = m.previous_term;
   for (std::size_t i = 0; i < m.entries.size(); ++i) {
@@ -129,7 +129,7 @@ verdict refuse_one(const consensus::message& m) {
     return wrong(
       "consensus.from",
       "a message from " + text(m.from) + " to " + text(m.to),
-      "Sender and receiver are two coordinators, neither of them 0"
+      "sender and receiver are two coordinators, neither of them 0"
     );
   if (auto bad = refuse_number("consensus.run", m.run))
     return bad;
@@ -152,10 +152,10 @@ verdict refuse_one(const hello& m) {
     return wrong(
       "hello.disk",
       "has " + text(m.disk.size()) + " bytes",
-      "Allowed are 1 to " + text(limits::name_bytes)
+      "allowed are 1 to " + text(limits::name_bytes)
     );
   if (static_cast<std::size_t>(m.lane) >= lanes)
-    return wrong("hello.lane", "is unknown", "Allowed are consensus, bulk and service");
+    return wrong("hello.lane", "is unknown", "allowed are consensus, bulk and service");
   return {};
 }
 
@@ -203,7 +203,7 @@ verdict refuse_rows(const state_page& page) {
       return wrong(
         where + ".key",
         "has " + text(key.size()) + " bytes",
-        "Allowed are 1 to " + text(limits::key_bytes)
+        "allowed are 1 to " + text(limits::key_bytes)
       );
     if (key <= *before)
       return wrong(where + ".key", "is not behind the key before it", "Keys ascend");
@@ -244,7 +244,7 @@ verdict refuse_from_to(
     return wrong(
       where + ".from",
       "is " + text(what.from),
-      "The sender's key belongs to coordinator " + text(key_of)
+      "the sender's key belongs to coordinator " + text(key_of)
     );
   if (what.to != self)
     return wrong(where + ".to", "is " + text(what.to), "We are coordinator " + text(self));

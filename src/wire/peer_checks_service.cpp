@@ -22,7 +22,7 @@ verdict refuse_name(std::string where, const std::string& value) {
   return wrong(
     std::move(where),
     "has " + text(value.size()) + " bytes",
-    "Allowed are 1 to " + text(limits::key_bytes)
+    "allowed are 1 to " + text(limits::key_bytes)
   );
 }
 
@@ -32,7 +32,7 @@ verdict refuse_span(std::string where, milliseconds value, milliseconds most) {
   return wrong(
     std::move(where),
     "is " + std::to_string(value.count()) + " ms",
-    "Allowed is 0 to " + std::to_string(most.count())
+    "allowed is 0 to " + std::to_string(most.count())
   );
 }
 
@@ -114,7 +114,7 @@ verdict refuse_one(const pool_state& m) {
       return bad;
   }
   if (auto rate = m.view.queue.served_per_second; rate && (!std::isfinite(*rate) || *rate < 0))
-    return wrong("pool_state.served_per_second", "is no rate", "Allowed is 0 and more");
+    return wrong("pool_state.served_per_second", "is no rate", "allowed is 0 and more");
   return refuse_span("pool_state.oldest", m.view.queue.oldest, clock_max);
 }
 
@@ -164,7 +164,7 @@ verdict refuse_one(const admin_answer& m) {
   if (auto bad = refuse_number("admin_answer.number", m.number))
     return bad;
   if (m.status < 100 || m.status > 599)
-    return wrong("admin_answer.status", "is " + text(m.status), "Allowed is 100 to 599");
+    return wrong("admin_answer.status", "is " + text(m.status), "allowed is 100 to 599");
   if (auto bad = refuse_more("admin_answer.content_type", m.content_type.size(), limits::text_bytes))
     return bad;
   return refuse_more("admin_answer.body", m.body.size(), limits::admin_body_bytes);
@@ -177,7 +177,7 @@ verdict refuse_one(const clock_told& m) {
   if (m.at.value >= 0 && m.at.value < far)
     return {};
   return wrong(
-    "clock", "is " + std::to_string(m.at.value), "Allowed are ms since 1970, below 2^61"
+    "clock", "is " + std::to_string(m.at.value), "allowed are ms since 1970, below 2^61"
   );
 }
 

@@ -204,14 +204,14 @@ std::optional<problem> refuse_frame(std::span<const std::byte> bytes) {
     return damage(
       "peer message",
       "has " + size + " bytes",
-      "Allowed are " + std::to_string(limits::peer_frame_bytes)
+      "allowed are " + std::to_string(limits::peer_frame_bytes)
     );
   if (bytes.size() < sizeof(capnp::word) || bytes.size() % sizeof(capnp::word) != 0)
     return damage("peer message", "has " + size + " bytes", "It is whole words of 8 bytes");
   std::uint32_t others = 0; // The table begins with the number of segments after the first.
   std::memcpy(&others, bytes.data(), sizeof others);
   if (others >= segments_most)
-    return damage("peer message", "has too many segments", "Allowed are 16");
+    return damage("peer message", "has too many segments", "allowed are 16");
   return {};
 }
 
@@ -237,7 +237,7 @@ result<peers::message, problem> decode_peer_message(std::span<const std::byte> b
     return unexpected{damage(
       "peer message",
       std::string{"cannot be read: "} + why->getDescription().cStr(),
-      "It is one message of schema/peers.capnp"
+      "it is one message of schema/peers.capnp"
     )};
   }
   if (in.fault)

@@ -107,7 +107,7 @@ pool::queue_view read_queue(reader& in, s::PoolState::Reader m) {
     in.note(damage(
       "pool_state.waiting",
       "has " + std::to_string(waiting.size()) + " elements",
-      "There is one for each class of traffic, 4"
+      "there is one for each class of traffic, 4"
     ));
   for (unsigned i = 0; i < waiting.size() && i < out.waiting.size(); ++i)
     out.waiting[i] = waiting[i];

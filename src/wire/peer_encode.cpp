@@ -177,7 +177,7 @@ result<std::string, problem> encode(const peers::message& what) {
       problem_kind::exhausted,
       "the message has " + std::to_string(size) + " bytes",
       "peer message",
-      "Allowed are " + std::to_string(limits::peer_frame_bytes) + "; send fewer rows or entries",
+      "allowed are " + std::to_string(limits::peer_frame_bytes) + "; send fewer rows or entries",
     }};
   auto words = capnp::messageToFlatArray(message);
   auto bytes = words.asBytes();

@@ -49,7 +49,7 @@ struct reader {
       note(damage(
         std::move(where),
         "has " + std::to_string(from.size()) + " bytes",
-        "Allowed are " + std::to_string(Size)
+        "allowed are " + std::to_string(Size)
       ));
   }
 
@@ -60,7 +60,7 @@ struct reader {
     note(damage(
       std::move(where),
       "has " + std::to_string(size) + " elements",
-      "Allowed are " + std::to_string(most)
+      "allowed are " + std::to_string(most)
     ));
     return false;
   }

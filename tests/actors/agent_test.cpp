@@ -321,6 +321,62 @@ TEST_CASE("when the agent ends with its replicas, all are stopped and none is st
   CHECK(is_told);
 }
 
+namespace {
+
+/// Somebody who adopts, and what they were told; empty while nothing was said.
+std::string told_of_offer(scene& s, const std::string& url, const auto& then) {
+  std::string told;
+  auto asked = s.stage.self->request(
+    s.up, caf::infinite, adopt_question{{url, "m", {"http"}, {"default"}, {}}}
+  );
+  s.stage.settle();
+  then();
+  s.stage.settle();
+  asked.receive(
+    [&](const adopt_answer& answer) {
+      told = answer.taken ? answer.taken->value : to_text(answer.taken.error());
+    },
+    [&](const caf::error& why) { told = to_string(why); }
+  );
+  return told;
+}
+
+} // namespace
+
+TEST_CASE("who offers a server is told what the coordinator made of that offer and of no other") {
+  scene s;
+  const auto* url = "http://127.0.0.1:8000";
+  CHECK(
+    told_of_offer(
+      s,
+      url,
+      [&] {
+        s.command(fabric::adopt_outcome{"http://127.0.0.1:1", {"another"}, {}, {}});
+        s.command(fabric::adopt_outcome{url, {"m/p/adopted-h-8000"}, {}, {}});
+      }
+    )
+    == "m/p/adopted-h-8000"
+  );
+  CHECK(
+    told_of_offer(
+      s,
+      url,
+      [&] {
+        s.command(fabric::adopt_outcome{url, {}, "no such profile", "declare it"});
+      }
+    )
+    == "http://127.0.0.1:8000: no such profile; declare it"
+  );
+}
+
+TEST_CASE("an offer that a lost session leaves open is answered at once") {
+  scene s;
+  CHECK(
+    told_of_offer(s, "http://127.0.0.1:8000", [&] { s.close(); }).find("the session ended")
+    != std::string::npos
+  );
+}
+
 TEST_CASE("a log is sent in chunks, and the last one says so") {
   scene s;
   s.host->log = std::string(300'000, 'x') + "end";

@@ -94,6 +94,13 @@ struct scene {
     report.adopted = adopted;
     return report;
   }
+  /// What the agent was told last of what it offered.
+  const fabric::adopt_outcome* outcome() {
+    for (auto it = sent.rbegin(); it != sent.rend(); ++it)
+      if (const auto* told = std::get_if<fabric::adopt_outcome>(&*it))
+        return told;
+    return nullptr;
+  }
   fabric::adopt_offer offer() { return {"http://127.0.0.1:8000", "m", {"http"}, {"lab"}, {}}; }
 };
 
@@ -122,6 +129,23 @@ TEST_CASE("a changed stack is told of all of the host's replicas") {
   REQUIRE(reports.size() == 2);
   for (const auto& report : reports)
     CHECK(report.fingerprint == sha256("2"));
+}
+
+TEST_CASE("the pool is told whether a replica's end was ordered at its host, or came by itself") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  for (auto phase : {replica_phase::gone, replica_phase::failed}) {
+    s.say(scene::replica(1));
+    s.at_pool->events.clear();
+    auto ended = scene::replica(1);
+    ended.phase = phase;
+    s.say(ended);
+    auto reports = s.at_pool->all<pool::replica_reported>();
+    REQUIRE(reports.size() == 1);
+    CHECK(reports[0].phase == pool::phase::gone);
+    CHECK(reports[0].was_ordered == (phase == replica_phase::gone));
+  }
 }
 
 TEST_CASE("an agent that comes back under a newer session is a host that has reported nothing") {
@@ -228,13 +252,18 @@ TEST_CASE("an offered server is declared, watched, and believed no further than 
   REQUIRE(t.artifacts->contains(artifact));
   REQUIRE(t.implementations->contains({"m/cpu-a/adopted-node-8000"}));
   CHECK(t.artifact_states->at(artifact).registered_by == "node");
+  const auto* outcome = s.outcome();
+  REQUIRE(outcome);
+  CHECK(outcome->implementation.value == "m/cpu-a/adopted-node-8000");
   s.say(scene::replica(9, true));
   CHECK(t.artifact_states->at(artifact).state == ledger::artifact_state::verified);
   CHECK(t.artifact_states->at(artifact).trust == ledger::trust::claimed);
   CHECK(s.ledger.refused.empty());
 }
 
-TEST_CASE("an offer for a model that nobody declared declares nothing") {
+TEST_CASE(
+  "an offer for a model that nobody declared declares nothing, and whoever offered it is told why"
+) {
   scene s;
   s.meet_pool();
   s.say(scene::stack("1"));
@@ -242,6 +271,12 @@ TEST_CASE("an offer for a model that nobody declared declares nothing") {
   offer.model = "nothing";
   s.say(offer);
   CHECK(s.ledger.all<ledger::declared>().empty());
+  const auto* outcome = s.outcome();
+  REQUIRE(outcome);
+  CHECK(outcome->url == offer.url);
+  CHECK(outcome->implementation.value.empty());
+  CHECK(outcome->what == "there is no model 'nothing'");
+  CHECK_FALSE(outcome->next.empty());
 }
 
 TEST_CASE("the start of an adopted replica reaches the agent as an order to watch its URL") {

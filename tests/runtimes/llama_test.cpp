@@ -258,6 +258,10 @@ private:
     return result;
   }
 
+  void take(fabric::adopt_offer offered) {
+    hub_->send(host, fabric::adopt_outcome{offered.url, {"chat/local/adopted-n1"}, {}, {}});
+    offer_ = std::move(offered);
+  }
   void count_session() {
     std::lock_guard guard{mutex_};
     ++sessions_;
@@ -275,7 +279,7 @@ private:
     if (const auto* taken = std::get_if<fabric::native_samples>(&message))
       samples_ = taken->samples.size();
     if (auto* offered = std::get_if<fabric::adopt_offer>(&message))
-      offer_ = std::move(*offered);
+      take(std::move(*offered));
   }
 
   test::temp_folder data_;

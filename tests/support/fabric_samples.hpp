@@ -156,6 +156,8 @@ inline std::vector<std::pair<std::string, coordinator_message>> coordinator_samp
     {"closing_not_leader",
      closing{closing_reason::not_leader, "moved", a_coordinator(1), {a_coordinator(2)}}},
     {"joined_cluster", a_joined()},
+    {"adopt_outcome",
+     adopt_outcome{"http://127.0.0.1:8000", {"m/p/adopted-h-8000"}, "not declared", "apply it"}},
   };
 }
 

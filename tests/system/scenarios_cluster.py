@@ -56,6 +56,9 @@ def scenario_cluster_forms():
             expect([m["name"] for m in seen["members"]] == ["a", "b", "c"], "each names all three", seen)
             expect(seen["leader"] == "a" and seen["reached"] == 3 and not seen["problems"], "nothing is wrong", seen)
             w.put(at, f"by-{at}")
+        eventually(lambda: w.cluster("a")["members"][1]["clock_off_millis"] is not None, "clocks are compared")
+        table = w.at("a", "cluster", "status").ends(0, "CLOCK OFF MILLIS").out
+        expect(re.search(r"^b .* -?\d+$", table, re.M), "how far a clock is off is a number and no date", table)
         check_all_found(w, [f"by-{at}" for at in w.alive()])
         last = json.loads(w.at("b", "ledger", "log", "--limit", "2", "-o", "json").out)
         expect({one["author"] for one in last} == {"root"}, "who asked a follower is the author", last)

@@ -54,6 +54,21 @@ def audit(w, name, move):
     return copy
 
 
+def times_are_shown(w):
+    """A time is a number for programs and RFC 3339 for people, whatever it belongs to."""
+    for kind in ("qualifications", "moves", "routes", "jobs", "waivers"):
+        table = w.assay("get", kind).is_ok().out
+        for item in w.get(kind):
+            for key, value in item.items():
+                if not key.endswith("_ms") or value is None:
+                    continue
+                expect(isinstance(value, int), f"{key} of {kind} is a number", item)
+                told = datetime.fromtimestamp(value // 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+                expect(told in table and str(value) not in table, f"{key} of {kind} is shown as a time", told, table)
+    expires = w.get("qualifications")[0]["expires_at_ms"]
+    expect(expires is None or expires > 0, "when it expires", expires)
+
+
 def scenario_full_flow():
     """apply, qualify, promote, chat, explain, audit, reverse, refused."""
     with World() as w:
@@ -65,7 +80,9 @@ def scenario_full_flow():
         w.assay("promote", name, "--wait").ends(4, "denied")
         w.qualify()
         expect(w.get("qualifications")[0]["state"] == "qualified", "qualified", w.get("qualifications"))
+        times_are_shown(w)
         w.promote()
+        times_are_shown(w)
 
         for stream in (False, True):
             body = json.dumps({"model": "tiny", "messages": [{"role": "user", "content": "capital of France"}],
@@ -83,6 +100,13 @@ def scenario_full_flow():
         said = w.assay("explain", "--model", "tiny", "--input-tokens", "20", "--output-tokens", "8").is_ok()
         for gate in ("serves_task", "evaluation_current", "has_capacity"):
             expect(gate in said.out, f"explain names {gate}", said)
+        good = {"messages": [{"role": "user", "content": "capital of France"}], "max_tokens": 8}
+        lines = w.write("mixed.jsonl", "".join(
+            json.dumps({"custom_id": name, "method": "POST", "url": "/v1/chat/completions",
+                        "body": {**good, "model": "tiny", **more}}) + "\n"
+            for name, more in (("fine", {}), ("too-much", {"max_tokens": 100_000}))))
+        w.assay("submit", lines, "--model", "tiny", "--wait", patience=90).ends(
+            0, "2 of 2 done, 1 of them failed", "too-much: ", "100,000 output tokens asked for, allowed 64")
         decision = ours.headers["x-assay-decision"]
         said = w.assay("explain", "--decision", decision).is_ok()
         expect(name in said.out, "a decision that was made is explained", said)
@@ -93,6 +117,11 @@ def scenario_full_flow():
         w.assay("reverse", move, "--reason", "test", "--wait", patience=90).is_ok()
         refused = eventually(lambda: w.chat("capital of France").fails(503, "no_qualified_implementation"),
                              "after the reverse nothing is served")
+        w.assay("chat", "--model", "tiny", "x").ends(5, "was reversed", "assay history tiny", "explain --model 'tiny'")
+        w.assay("history", "tiny").ends(0, move)
+        lines = w.write("waits.jsonl", '{"id": "a", "prompt": "capital of France"}\n')
+        eventually(lambda: "queued: " in w.assay("submit", lines, "--model", "tiny", "--wait", "--timeout", "3").ends(5).out,
+                   "it is said why a job waits")
         said = w.assay("explain", "--decision", refused.headers["x-assay-decision"]).is_ok()
         expect("refused" in said.out and name in said.out, "a refusal is explained as well", said)
         later = w.root / "later.ledger"

@@ -96,7 +96,13 @@ def scenario_adopted_server():
                     server.poll() is None:
                 found = port
                 break
-        w.run("assay-agent", "adopt", "--data", w.data, "--url", f"http://127.0.0.1:{found}", "--model", "tiny").is_ok()
+        def adopt(*words):
+            return w.run("assay-agent", "adopt", "--data", w.data, "--url", f"http://127.0.0.1:{found}", *words)
+        eventually(lambda: "no model 'nobody'" in adopt("--model", "nobody").err, "the coordinator says why not")
+        adopt("--model", "nobody").ends(4, "no model 'nobody'", "assay apply")
+        adopt("--model", "tiny", "--profile", "none").ends(4, "'none' is not declared", "deploy/runtimes/http.yaml")
+        expect(w.get("implementations") == [], "what was refused declares nothing")
+        adopt("--model", "tiny").ends(0, f"tiny/local/adopted-local-{found}", "assay qualify")
         eventually(lambda: w.get("implementations"), "it is an implementation")
         w.wait_ready()
         w.qualify()

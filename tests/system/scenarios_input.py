@@ -254,13 +254,36 @@ def scenario_admin_api():
                 ("GET", "pools?x=1", None, 400, ("x", "nothing")),
                 ("PUT", "apply", {}, 405, ("PUT", "POST")),
                 ("GET", "a/b/c/d?x", None, 400, ()),
+                ("GET", "models/%FF", None, 400, ("UTF-8", "the path")),
+                ("GET", "ledger?subject=a%C3", None, 400, ("UTF-8", "subject")),
+                ("GET", "ledger?%FF=a", None, 400, ("UTF-8", "query")),
+                ("POST", "hosts/token", {"pool": "nowhere"}, 404, ("nowhere", "pool", "declare")),
+                ("DELETE", "hosts/local", None, 400, ("assay revoke host 'local'",)),
                 ("GET", "nothing", None, 404, ())):
             got, document = w.admin(method, path, body)
             expect(got == status, f"{method} {path} is {status}", got, document)
             for part in parts:
                 expect(part in json.dumps(document), f"`{part}` is named", document)
+        long = "x" * 1_000_000
+        for got, document in (w.admin("POST", "qualify", {"implementation": long}), w.admin("GET", f"models/{long[:7_000]}"),
+                              w.admin("POST", "waive", {"implementation": "x", "reason": "y", "gates": [4], "record_id": long})):
+            expect(got in (400, 404), "it is refused", got)
+            told = json.dumps(document)
+            expect(len(told) < 4_000 and "bytes left out" in told, "what was sent is not told back whole", told[:4_000])
         expect(recorded() == before, "nothing was recorded")
+        idle = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(300)]
+        try:
+            for one in idle:
+                one.connect(str(w.data / "run/admin.sock"))
+            for _ in range(5):
+                w.assay("status").is_ok()
+        finally:
+            for one in idle:
+                one.close()
         w.assay("apply", "-f", w.catalog()).is_ok()
+        expect(w.admin("POST", "hosts/token", {"pool": "local"})[0] == 200, "a pool that is declared is taken")
+        got, document = w.admin("POST", "hosts/token", {"pool": "nowhere"})
+        expect(got == 404 and "the pools are: local" in json.dumps(document), "the pools are named", document)
         again = {"implementation": w.implementation(), "gates": [4], "reason": "twice", "record_id": str(uuid.uuid4())}
         first, second = (w.admin("POST", "waive", again)[1] for _ in range(2))
         expect(second == {"receipt": {**first["receipt"], "repeated": True}}, "a retry gets the first receipt, whatever the time", first, second)

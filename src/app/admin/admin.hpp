@@ -97,10 +97,15 @@ answer job_errors(const call& c);       // jobs.cpp
 answer cancel_job(const call& c);       // jobs.cpp
 answer blob(const call& c);             // jobs.cpp
 
-// -- shared (dispatch.cpp)
+// -- shared
 
-/// The text at `key`, or a problem that names the key. `required` false: empty when it is not
-/// there.
+/// Why a path or query cannot be taken: names become part of answers, records and logs, which hold
+/// text. A body is checked by its parser.
+std::optional<problem> not_text(const http::service_request& request);       // body.cpp
+result<json::object, problem> body_of(const http::service_request& request); // body.cpp
+
+/// body.cpp: the text at `key`, or a problem that names the key. `required` false: empty when it is
+/// not there.
 result<std::string, problem>
 text_at(const json::object& from, std::string_view key, bool required = true);
 result<std::int64_t, problem>

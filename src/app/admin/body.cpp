@@ -1,10 +1,47 @@
-// What the body of a request holds under a key, or what is wrong with it.
+// What a request holds, and its body under a key, or what is wrong with it.
 
 #include "src/app/admin/admin.hpp"
+#include "src/base/text.hpp"
 
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
 namespace assay::app::admin {
+
+std::optional<problem> not_text(const http::service_request& request) {
+  auto refuse = [](std::string where) {
+    return problem{
+      problem_kind::invalid,
+      "is not UTF-8 text",
+      std::move(where),
+      "names are UTF-8; what stands behind a % are its bytes"};
+  };
+  if (!is_utf8(request.path))
+    return refuse("the path");
+  for (const auto& [key, value] : request.query) {
+    if (!is_utf8(key))
+      return refuse("a key of the query");
+    if (!is_utf8(value))
+      return refuse("the query's " + key);
+  }
+  return {};
+}
+
+result<json::object, problem> body_of(const http::service_request& request) {
+  if (request.body.empty())
+    return json::object{};
+  boost::system::error_code bad;
+  json::parse_options options;
+  options.max_depth = 32;
+  auto parsed = json::parse(request.body, bad, {}, options);
+  if (bad || !parsed.is_object())
+    return unexpected{problem{
+      problem_kind::invalid,
+      bad ? "the body is not a JSON object: " + bad.message() : "the body is not a JSON object",
+      request.path,
+      "docs/admin-api.md says what each call takes"}};
+  return std::move(parsed.get_object());
+}
 
 result<std::string, problem>
 text_at(const json::object& from, std::string_view key, bool required) {

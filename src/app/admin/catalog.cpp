@@ -268,12 +268,15 @@ answer remove(const call& c) {
   // The API's kinds are plural; declarations are named in the singular.
   auto singular = word == "policies" ? "policy" : word.substr(0, word.size() - word.ends_with('s'));
   auto kind = ledger::parse_declaration_kind(singular);
-  if (!kind)
+  if (!kind) {
+    auto is_revoked = singular == "host" || singular == "qualification" || singular == "waiver";
     return unexpected{problem{
       problem_kind::invalid,
       "'" + word + "' are not declarations",
       {},
-      "hosts, keys and qualifications are revoked: assay revoke KIND NAME"}};
+      is_revoked ? "assay revoke " + singular + " '" + c.path[1] + "' --reason TEXT"
+                 : "what was declared by assay apply can be deleted"}};
+  }
   auto reason = c.query.contains("reason") ? c.query.at("reason") : std::string{};
   return put(c, ledger::retired{*kind, c.path[1]}, reason);
 }

@@ -1,7 +1,7 @@
 #include "src/app/admin/admin.hpp"
 #include "src/base/log.hpp"
+#include "src/base/text.hpp"
 
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <pwd.h>
 
@@ -107,7 +107,10 @@ bool matches(
 
 http::service_response error_response(const problem& p) {
   json::object error{
-    {"kind", name(p.kind)}, {"what", p.what}, {"where", p.where}, {"next", p.next}};
+    {"kind", name(p.kind)},
+    {"what", shortened(p.what)},
+    {"where", shortened(p.where)},
+    {"next", shortened(p.next)}};
   return {
     http_status(p.kind),
     "application/json",
@@ -121,22 +124,6 @@ ledger::author author_of(std::uint32_t uid) {
   std::array<char, 4'096> room{};
   ::getpwuid_r(uid, &entry, room.data(), room.size(), &found);
   return {found ? found->pw_name : "uid-" + std::to_string(uid), ledger::authentication::socket};
-}
-
-result<json::object, problem> body_of(const http::service_request& request) {
-  if (request.body.empty())
-    return json::object{};
-  boost::system::error_code bad;
-  json::parse_options options;
-  options.max_depth = 32;
-  auto parsed = json::parse(request.body, bad, {}, options);
-  if (bad || !parsed.is_object())
-    return unexpected{problem{
-      problem_kind::invalid,
-      "the body is not a JSON object",
-      request.path,
-      "docs/admin-api.md says what each call takes"}};
-  return std::move(parsed.get_object());
 }
 
 bool is_word(std::string_view words, std::string_view key) {
@@ -292,6 +279,8 @@ http::service_response serve(app::parts& parts, const http::service_request& req
 
 http::service_response
 serve_as(app::parts& parts, const http::service_request& request, const ledger::author& author) {
+  if (auto bad = not_text(request))
+    return error_response(*bad);
   if (!request.path.starts_with(prefix))
     return error_response(
       {problem_kind::not_found, "unknown path", request.path, "everything lies under /assay/v1/"}

@@ -113,7 +113,7 @@ json::array qualification_items(const world& w) {
       {"policy", row.policy.name.value},
       {"stacks", row.fingerprints.size()},
       {"expires_at_ms",
-       row.expires_at == wall_ms{} ? json::value{} : json::value{row.expires_at.value}},
+       row.expires_at == wall_ms{} ? json::value() : json::value(row.expires_at.value)},
       {"detail", row.detail}});
   return all;
 }

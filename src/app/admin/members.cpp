@@ -36,7 +36,7 @@ json::object to_json(const member_health& m) {
     {"peers", m.member.address},
     {"agents", m.member.agents},
     {"ingress", m.member.ingress},
-    {"clock_ms", m.clock_offset_ms ? json::value{*m.clock_offset_ms} : json::value{}},
+    {"clock_off_millis", m.clock_offset_ms ? json::value(*m.clock_offset_ms) : json::value()},
     {"why", m.why}};
 }
 
@@ -214,6 +214,8 @@ answer cluster_status(const call& c) {
       problems.emplace_back(why);
   if (!now.promotion_problem.empty())
     problems.emplace_back("a vote was not given yet: " + now.promotion_problem);
+  if (!h.waits.empty())
+    problems.emplace_back(h.waits);
   return reply{
     {{"cluster", head.cluster ? assay::to_text(*head.cluster) : ""},
      {"name", head.name},
@@ -312,6 +314,26 @@ answer trust_clock(const call& c) {
   return reply{{{"trusted_at_ms", wall_now().value}}, {}, {}};
 }
 
+namespace {
+
+std::optional<problem> no_such_pool(const call& c, const std::string& name) {
+  auto read = read_now(*c.parts.engine);
+  if (!read)
+    return read.error();
+  if (ledger::find(read->tables->pools, pool_id{name}))
+    return {};
+  std::string known;
+  for (const auto& [id, row] : *read->tables->pools)
+    known += (known.empty() ? "" : ", ") + id.value;
+  return problem{
+    problem_kind::not_found,
+    "there is no pool '" + name + "'",
+    "pool",
+    known.empty() ? "declare one first: assay apply -f FILE" : "the pools are: " + known};
+}
+
+} // namespace
+
 answer host_token(const call& c) {
   auto name = text_at(c.body, "name", false);
   auto pool = text_at(c.body, "pool", false);
@@ -323,6 +345,9 @@ answer host_token(const call& c) {
       "'" + *name + "' is no name",
       "name",
       "letters, digits, dots, dashes and underscores, at most 64"}};
+  if (!pool->empty())
+    if (auto why = no_such_pool(c, *pool))
+      return unexpected{*why};
   return issue_token(
     c,
     ledger::identity_role::host,

@@ -161,6 +161,17 @@ TEST_CASE("a lost quorum says who is missing, how many are needed and what to do
   CHECK(h.problem.find("assayd") != std::string::npos);
 }
 
+TEST_CASE("a leader that waits for whoever got its vote last says so, once that one is away") {
+  auto all = head({named(1), named(2), named(3)});
+  auto now = engine(1, 1, three);
+  CHECK(health_of(all, now, {{2, {.is_up = true}}, {3, {}}}).waits.empty());
+  now.awaited_member = 3;
+  CHECK(health_of(all, now, {{2, {}}, {3, {.is_up = true}}}).waits.empty());
+  auto waits = health_of(all, now, {{2, {.is_up = true}}, {3, {}}}).waits;
+  CHECK(waits.find("c3 got its vote last and is away") != std::string::npos);
+  CHECK(waits.find("assay cluster remove c3") != std::string::npos);
+}
+
 TEST_CASE("an election is told apart from a lost quorum") {
   auto h =
     health_of(head({named(1), named(2), named(3)}), engine(1, 0, three), {{2, {.is_up = true}}});

@@ -125,6 +125,27 @@ TEST_CASE("a crashed replica is replaced after a pause that doubles, and at last
   CHECK(stage.all<start_replica>().size() == 1);
 }
 
+TEST_CASE(
+  "a replica that its host was told to end is no crash, and comes back after the first pause"
+) {
+  pool_stage stage;
+  auto started = stage.ready(wanted("m/p/a"));
+  for (int i = 0; i < limits::crash_restarts + 1; ++i) {
+    auto gone = stage.report(started, phase::gone);
+    gone.reason = "the agent ends";
+    gone.was_ordered = true;
+    stage.step(gone);
+    auto seen = stage.view().implementations[0];
+    CHECK(seen.failures == 0);
+    CHECK_FALSE(seen.given_up);
+    CHECK(seen.waits_for == "the pause after its replica ended; it ended with: the agent ends");
+    stage.pass(limits::crash_pause_first - 1ns);
+    CHECK(stage.all<start_replica>().empty());
+    stage.pass(1ns);
+    started = stage.one<start_replica>();
+  }
+}
+
 TEST_CASE("a replica that served for long is forgiven its earlier crashes") {
   pool_stage stage;
   auto started = stage.ready(wanted("m/p/a"));

@@ -55,7 +55,8 @@ TEST_CASE("a model that was never promoted is 503 and says so") {
   CHECK(refused(d) == failure::no_qualified_implementation);
   CHECK(
     refusal_text(*s.snapshot, s.query(), d)
-    == "no implementation of model 'm' has been promoted yet; see 'assay describe model m'"
+    == "no implementation of model 'm' carries its traffic now: none was promoted, or the "
+       "promotion was reversed; see 'assay history m' and 'assay describe model m'"
   );
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("the largest body of a passed-on request travels in one frame, one byt
   auto refused = encode(ask);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().where == "admin_ask.body");
-  CHECK(refused.error().next == "Allowed is at most 10485760");
+  CHECK(refused.error().next == "allowed is at most 10485760");
   admin_answer answer{3, 200, "text/plain", std::string(limits::admin_body_bytes + 1, 'x')};
   CHECK(fault_of(answer) == "admin_answer.body");
   answer.body.pop_back();
