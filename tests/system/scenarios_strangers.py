@@ -44,6 +44,34 @@ def scenario_strangers_of_another_cluster():
         expect("of-far" not in {one["summary"].split()[0] for one in w.records("a")}, "nothing of the other one is here")
 
 
+def scenario_strangers_with_one_id():
+    """A copy of a whole data directory runs beside the original: both are told, the others go on, and without it all is well."""
+    with three().form() as w:
+        w.lead("a")
+        w.put("a", "before")
+        w.kill("c")
+        twin = w.add("twin")
+        shutil.copytree(w.members["c"].data, twin.data, ignore=lambda *_: ["admin.sock"])
+        twin.config.write_text(twin.config.read_text().replace("name: twin", "name: c"))
+        del w.members["twin"]
+        w.begin("c")
+        w.settled()
+        with w.writing("a", "b") as load:
+            load.more(5)
+            term = w.term("a")
+            copy = w.spawn(twin.program, "--config", twin.config, log="twin.log")
+            for log in ("c.log", "twin.log"):  # They take turns: who comes later is heard, for some seconds.
+                eventually(lambda: "a copy of its data directory runs elsewhere" in (w.root / log).read_text(), f"{log} names it")
+            load.more(10)
+            expect(not load.refused or w.term("a") != term, "nobody else is refused", *load.refused[:3])
+            expect(w.term("a") <= term + 2, "it raises no term after the other", term, w.term("a"))
+            copy.kill()
+            copy.wait(20)
+        w.settled()
+        w.put("c", "after")
+        w.check([*load.names(), "before", "after"])
+
+
 def scenario_strangers_with_tokens():
     """A token of yesterday, or one that another has used, lets nobody in; a fresh one lets the same assayd in."""
     preload = BIN / "shifted_clock.so"
