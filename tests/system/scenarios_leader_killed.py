@@ -32,8 +32,7 @@ def begun(w, lead, known, mark):
 
 def check_once(w, moves):
     """Every one of these moves is over, each of its records is there once, and generations follow each other."""
-    at = w.leader()
-    told = moves_of(w, at)
+    told = eventually(lambda: moves_of(w, w.leader()), "the ledger is read")
     for move in moves:
         steps = told[move]
         expect(len(steps) == len(set(steps)), "nothing is there twice", move, *steps)
@@ -49,7 +48,7 @@ def scenario_f30_leader_killed_in_a_move():
         w.serve()
         w.implementation = w.patiently("a", "get", "implementations", "-o", "json").json()[0]["name"]
         moves = []
-        known = moves_of(w, "a")
+        known = eventually(lambda: moves_of(w, "a"), "the ledger is read")
         for number in range(12 if is_slow() else 2):
             status, mark = STATUS[number % len(STATUS)], MARKS[number % len(MARKS)]
             gone = w.leader()
@@ -63,7 +62,7 @@ def scenario_f30_leader_killed_in_a_move():
             for name in followers:
                 w.resume(name)
             asked.join()
-            known = moves_of(w, w.leader())
+            known = eventually(lambda: moves_of(w, w.leader()), "the ledger is read")
             w.wait_connected()
             state = eventually(lambda: (lambda s: s if s in FINAL else None)(w.patiently(
                 w.leader(), "describe", "move", moves[-1], "-o", "json").json()["item"]["state"]), "it is over")
@@ -81,10 +80,10 @@ def scenario_leader_killed_in_a_qualification():
         w.start_agent()
         w.patiently("a", "apply", "-f", w.catalog())
         name = w.patiently("a", "get", "implementations", "-o", "json").json()[0]["name"]
-        w.behave(pace_s=0.2)
+        w.behave(pace_s=0.5)
         w.patiently("a", "qualify", name)
-        eventually(lambda: w.seen(part="capital of Japan"), "the suite runs")
         gone = w.leader()
+        eventually(lambda: w.seen(part="capital of Japan"), "the suite runs")
         w.kill(gone)
         w.behave()
         lead = w.leader()
@@ -96,7 +95,8 @@ def scenario_leader_killed_in_a_qualification():
         expect("in the middle of it; qualify again" in cut["detail"], "and says why, and what to do", cut)
         w.wait_connected()
         w.patiently(lead, "qualify", name, "--wait", "--timeout", "100", patience=120)
-        kinds = [one["kind"] for one in sorted(w.records(lead), key=lambda one: one["seq"])]
+        records = eventually(lambda: w.records(w.leader()), "the ledger is read")
+        kinds = [one["kind"] for one in sorted(records, key=lambda one: one["seq"])]
         told = [kind for kind in kinds if kind.startswith(("qualification", "eval"))]
         expect(told == ["qualification_opened", "qualification_changed", "qualification_decided", "qualification_changed",
                         "eval_run", "eval_run", "qualification_decided"], "one run came to nothing, and one counts", *told)
