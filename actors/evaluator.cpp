@@ -245,7 +245,7 @@ void evaluator_state::give_up(const qualification_id& id, const std::string& why
 void evaluator_state::give_up_left_ones() {
   for (const auto& [id, row] : *tables_.tables->qualifications)
     if (row.state == qualification::state::evaluating)
-      give_up(id, "assayd was started anew in the middle of it; qualify again");
+      give_up(id, "the assayd that led ended in the middle of it; qualify again");
 }
 
 void evaluator_state::learn(const tables_changed& what) {

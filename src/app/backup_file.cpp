@@ -214,10 +214,10 @@ private:
       root_.add(row);
       if (is_head(row))
         head_ = head_in(row);
-      if (is_head(row) && head_ && !ledger::too_old(*head_, ledger::schema_version).empty())
+      if (is_head(row) && head_ && !ledger::too_old(*head_, ledger::known_schema()).empty())
         return unexpected{from_.too_new(
           "is of schema version " + std::to_string(ledger::agreed_schema(*head_))
-          + ", and this assayd knows versions 1 to " + std::to_string(ledger::schema_version)
+          + ", and this assayd knows versions 1 to " + std::to_string(ledger::known_schema())
         )};
       if (auto wrong = audit_.take(row.key, row.value); !wrong.empty())
         return damaged(wrong);

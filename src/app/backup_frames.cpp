@@ -140,10 +140,10 @@ result<backup_reader, problem> backup_reader::open(const std::filesystem::path& 
       + std::to_string(backup_version)
     )};
   auto schema = number_in(std::string_view{*begin}.substr(magic.size() + 4));
-  if (schema > ledger::schema_version)
+  if (schema > ledger::known_schema())
     return unexpected{out.too_new(
       "is of schema version " + std::to_string(schema) + ", and this assayd knows versions 1 to "
-      + std::to_string(ledger::schema_version)
+      + std::to_string(ledger::known_schema())
     )};
   return out;
 }

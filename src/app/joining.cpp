@@ -3,6 +3,7 @@
 #include "src/app/member_address.hpp"
 #include "src/app/proposing.hpp"
 #include "src/fabric/uplink.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/wire/record_codec.hpp"
 
 #include <algorithm>
@@ -113,6 +114,9 @@ void join_desk::admit_host(fabric::hub& hub, const fabric::join_request& request
 
 /// The identity first: it uses the token up, and whoever asks again with it goes on from there.
 fabric::joined join_desk::admit_member(const fabric::join_request& request) {
+  const auto& head = tables_of(*engine_->current())->head;
+  if (auto why = ledger::too_old_to_join(head, request.member->schema_version); !why.empty())
+    return refusal(std::move(why));
   if (auto done = record_identity(request); !done)
     return refusal(to_text(done.error()));
   auto member = record_member(request);
@@ -193,7 +197,7 @@ result<place, problem> join_as_member(
     .ingress = at.ingress,
     .signing_public = ledger::to_text(ledger::signing_key{secrets.signing}.public_part()),
     .disk = *disk,
-    .schema_version = ledger::schema_version,
+    .schema_version = ledger::known_schema(),
     .clock = wall_now()};
   auto joined = fabric::join_as_member(*parsed, me, secrets.curve.shared);
   if (!joined)

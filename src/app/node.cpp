@@ -8,6 +8,7 @@
 #include "src/app/proposing.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/store/ledger_machine.hpp"
 
 #include <caf/send.hpp>
@@ -67,7 +68,7 @@ result<void, problem> node::whole::open_ledger() {
     group = std::make_unique<app::group>(group_options{
       .listen = text_of(how.peers),
       .keys = keys->curve(),
-      .self = {place->cluster, place->node, *disk, ledger::schema_version},
+      .self = {place->cluster, place->node, *disk, ledger::known_schema()},
       .first_peers = place->first_peers,
       .other = [this](auto node, peers::message said) { hear(node, std::move(said)); },
       .reach = [this](auto node, auto lane, bool is_up) { note_reach(node, lane, is_up); },

@@ -29,6 +29,13 @@ problem no_export(const std::filesystem::path& file, const std::string& why) {
 }
 
 problem does_not_hold(const std::filesystem::path& file, const ledger::finding& f) {
+  if (f.is_too_new)
+    return {
+      problem_kind::refused,
+      f.text,
+      file.string(),
+      "nothing is wrong up to record " + std::to_string(f.seq - 1)
+        + "; what follows, this program cannot judge"};
   return {
     problem_kind::refused,
     "the export does not hold: record " + std::to_string(f.seq) + ": " + f.text,

@@ -120,7 +120,10 @@ peer_roster::greet(const std::string& routing, const peer& from, const hello& sa
       return {
         .refusal = closing{closing_reason::superseded, "a newer connection of this key exists"}};
     answer.replaced = ended_session{
-      other, {closing_reason::superseded, "a newer connection of this coordinator began"}};
+      other,
+      {closing_reason::superseded,
+       "a newer connection of this coordinator began; if it has no other, a copy of its data "
+       "directory runs elsewhere: stop the copy"}};
   }
   if (answer.replaced)
     sessions_.erase(answer.replaced->routing);

@@ -105,8 +105,8 @@ std::optional<finding> auditor::batch(const export_batch& b) {
   if (auto why = reapply(b))
     return why;
   ++batches_;
-  if (auto old = too_old(tables_.head, schema_version); !old.empty())
-    return finding{tables_.head.seq, old};
+  if (auto old = too_old(tables_.head, known_schema()); !old.empty())
+    return finding{tables_.head.seq, old, true};
   if (tables_.head.cluster != header_->cluster)
     return wrong("the records belong to another cluster than the header names");
   return is_founded ? std::nullopt : check_founding(b.batch);

@@ -40,4 +40,12 @@ std::string too_old(const head_row& head, std::uint16_t knows) {
          + std::to_string(knows) + ": install the version of Assay that wrote it, or a newer one";
 }
 
+std::string too_old_to_join(const head_row& head, std::uint32_t knows) {
+  if (agreed_schema(head) <= knows)
+    return {};
+  return "the cluster agreed on schema version " + std::to_string(agreed_schema(head))
+         + ", and the assayd that would join knows no newer one than " + std::to_string(knows)
+         + ": install the version of Assay that the members run; the token was not used";
+}
+
 } // namespace assay::ledger

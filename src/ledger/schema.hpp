@@ -16,6 +16,10 @@
 
 namespace assay::ledger {
 
+/// The newest schema version that this program knows: `schema_version`, in a file of its own, so
+/// that a test can link a program that knows one more (tests/newer).
+std::uint16_t known_schema();
+
 /// What the members agreed on; 1 before the first agreement.
 std::uint16_t agreed_schema(const head_row& head);
 
@@ -30,5 +34,9 @@ due_version(const tables& t, const std::map<std::uint64_t, std::uint32_t>& known
 
 /// What a program that knows less than the cluster agreed on is told; empty when it may go on.
 std::string too_old(const head_row& head, std::uint16_t knows);
+
+/// What a newcomer whose program knows less than that is told before it becomes a member: it could
+/// not hold what the others hold. Empty when it may join.
+std::string too_old_to_join(const head_row& head, std::uint32_t knows);
 
 } // namespace assay::ledger

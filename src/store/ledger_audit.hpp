@@ -5,6 +5,7 @@
 // and the chain runs without a gap from the cluster's genesis to the head. Tables that follow from
 // records are believed: who doubts them audits an export (src/ledger/audit.hpp).
 
+#include "src/ledger/schema.hpp"
 #include "src/ledger/tables.hpp"
 #include "src/store/state_machine.hpp"
 
@@ -13,7 +14,7 @@ namespace assay::store {
 class ledger_audit : public state_audit {
 public:
   /// `knows` is the newest schema version that the program understands.
-  explicit ledger_audit(std::uint16_t knows = ledger::schema_version) : knows_{knows} {}
+  explicit ledger_audit(std::uint16_t knows = ledger::known_schema()) : knows_{knows} {}
 
   std::string take(std::string_view key, std::string_view value) override;
   std::string finish(std::uint64_t index) override;

@@ -6,6 +6,7 @@
 // names as its proposer. The chain needs no check here: each member makes it from what it applies.
 
 #include "src/ledger/apply.hpp"
+#include "src/ledger/schema.hpp"
 #include "src/store/ledger_engine.hpp"
 #include "src/store/signing_keys.hpp"
 
@@ -31,13 +32,13 @@ public:
   ledger_machine(
     std::shared_ptr<const signing_keys> keys,
     std::string member_name,
-    std::uint16_t knows = ledger::schema_version
+    std::uint16_t knows = ledger::known_schema()
   );
   /// With one key.
   ledger_machine(
     const ledger::signing_key::seed& seed,
     std::string member_name,
-    std::uint16_t knows = ledger::schema_version
+    std::uint16_t knows = ledger::known_schema()
   );
 
   /// A record that the cluster has not agreed to take, or that nobody here can read.

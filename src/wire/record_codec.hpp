@@ -25,6 +25,9 @@ std::string encode(const ledger::state_entry& s);
 result<ledger::record, malformed> decode_record(std::string_view canonical);
 result<ledger::state_entry, malformed> decode_state(std::string_view canonical);
 
+/// Whether records of this program may have the schema's kind of that number.
+bool is_known_kind(std::size_t kind);
+
 /// An entry ready to be proposed.
 ledger::entry make_entry(const ledger::record& r);
 ledger::entry make_entry(const ledger::state_entry& s);

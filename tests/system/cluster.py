@@ -37,6 +37,7 @@ class Member:
         self.config = folder / f"{name}.yaml"
         self.roles = roles
         self.process = None
+        self.program = BIN / "assayd"
         self.config.write_text(f"""data: {self.data}
 name: {name}
 roles: [{", ".join(roles)}]
@@ -75,7 +76,7 @@ class Cluster(World):
     def begin(self, name):
         """Its assayd, up to an open admin socket."""
         member = self.members[name]
-        member.process = self.spawn(BIN / "assayd", "--config", member.config, log=f"{name}.log")
+        member.process = self.spawn(member.program, "--config", member.config, log=f"{name}.log")
 
         def is_up():
             expect(member.process.poll() is None, f"{name} ended", self.log(f"{name}.log"))

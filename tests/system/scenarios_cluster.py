@@ -327,8 +327,10 @@ def scenario_cluster_wiped_disk():
         w.put("a", "unharmed")
 
 
-def loaded(w, names, deed, least=20):
-    """Chats at each of these ingresses, before, during and after `deed`; the answers that were not 200."""
+def loaded(w, names, deed, least=20, asked=None):
+    """Chats at each of these ingresses, before, during and after `deed`; the answers that were not 200.
+
+    `asked` gets how many there were at each."""
     answers = {name: [] for name in names}
     is_over = threading.Event()
 
@@ -350,6 +352,8 @@ def loaded(w, names, deed, least=20):
         is_over.set()
         for one in threads:
             one.join()
+    for name in names if asked is not None else ():
+        asked[name] += len(answers[name])
     return [str(a) for all_of in answers.values() for a in all_of if getattr(a, "status", 0) != 200]
 
 

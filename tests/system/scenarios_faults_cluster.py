@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 
-from cluster_faults import is_slow, three
+from cluster_faults import BOTH, Harmed, is_slow, three
 from world import BIN, Skipped, eventually, expect
 
 
@@ -460,3 +460,30 @@ def scenario_f27_rubbish_on_the_peers_port():
             grown = memory_of(victim.process) - before
             expect(grown <= 64, "memory", f"{grown:.0f} MiB")
         w.check(load.names())
+
+
+def scenario_cluster_of_five():
+    """Five coordinators live through the loss of two, the leader among them; the third's is named, and all come back level."""
+    with Harmed(a=BOTH, b=BOTH, c=BOTH, d=BOTH, e=BOTH) as w:
+        w.form()
+        with w.writing(*w.followers()[2:], tag="five") as load:
+            load.more(10)
+            for name in (w.leader(), w.followers()[0]):
+                w.kill(name)
+            load.more(10)
+        gone = [name for name in w.members if name not in w.alive()]
+        last = w.followers()[0]
+        w.kill(last)
+        left = w.alive()
+        for name in left:
+            status, said = w.ask_admin(name, "POST", "apply", w.project("lost"))
+            expect(status == 503, "two of five decide nothing", status, said)
+            said = eventually(lambda: next((p for p in w.cluster(name)["problems"] if "quorum is lost" in p), None), "it is named")
+            for part in (*gone, last, "3 are needed", "assayd"):
+                expect(part in said, f"`{part}` is named", said)
+            w.at(name, "get", "projects").ends(0, load.names()[0], "no leader could be asked")
+        for name in (last, *gone):
+            w.begin(name)
+        w.settled()
+        w.put("e", "after")
+        w.check([*load.names(), "after"])

@@ -43,7 +43,7 @@ def scenario_f21_far_behind():
         lead = w.leader()
         gone, other = w.followers()
         w.kill(gone)
-        push_log(w, lead, LOG_KEPT * (100 if is_slow() else 2) + 100)
+        push_log(w, lead, LOG_KEPT * (30 if is_slow() else 2) + 100)
         term = w.term(lead)
         with w.writing(lead, other) as load:
             load.more(5)

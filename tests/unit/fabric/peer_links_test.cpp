@@ -251,7 +251,9 @@ TEST_CASE("of two connections of one lane the newest is heard, and the older is 
   newer.meet();
   REQUIRE(newer.say(hello_of(2, 6)));
   REQUIRE(std::get<welcome>(newer.listen().value()).session == 6);
-  CHECK(std::get<closing>(older.listen().value()).reason == closing_reason::superseded);
+  auto told = std::get<closing>(older.listen().value());
+  CHECK(told.reason == closing_reason::superseded);
+  CHECK(told.text.find("a copy of its data directory runs elsewhere") != std::string::npos);
   REQUIRE(older.say(numbered(2, 1, 1)));
   CHECK(one.counted([](const link_counters& n) { return n.dropped_session == 1; }));
   raw_dialler late{one, keys};

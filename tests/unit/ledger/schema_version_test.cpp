@@ -87,4 +87,17 @@ TEST_CASE("a program that knows what was agreed on may go on, an older one is to
   );
 }
 
+TEST_CASE("who joins has to know what was agreed on, and what was agreed on first is version 1") {
+  head_row head;
+  CHECK(too_old_to_join(head, 1).empty());
+  CHECK(too_old_to_join(head, 0).find("agreed on schema version 1") != std::string::npos);
+  head.schema_version = 2;
+  CHECK(too_old_to_join(head, 2).empty());
+  CHECK(
+    too_old_to_join(head, 1).find("agreed on schema version 2, and the assayd that would join "
+                                  "knows no newer one than 1")
+    != std::string::npos
+  );
+}
+
 } // namespace assay::ledger::test

@@ -325,6 +325,7 @@ TEST_CASE("an auditor that is older than the export says so, and where it stops"
     found.text.find("is written under schema version 2; this program knows 1 to 1")
     != std::string::npos
   );
+  CHECK(found.is_too_new); // And so no forgery.
 }
 
 } // namespace assay::ledger::test
