@@ -1,6 +1,7 @@
 #include "src/app/group.hpp"
 
 #include "src/app/allow_list.hpp"
+#include "src/app/member_address.hpp"
 #include "src/base/log.hpp"
 #include "src/base/overloaded.hpp"
 #include "src/base/peer_limits.hpp"
@@ -58,7 +59,7 @@ result<void, problem> group::start(store::ledger_engine& engine) {
   };
   auto started = peers::peer_links::start(std::move(how), std::move(events));
   if (!started)
-    return unexpected{started.error()};
+    return unexpected{at_key(started.error(), "peers.listen")};
   links_ = std::move(*started);
   sending_ = links_.get();
   {

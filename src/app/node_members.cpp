@@ -137,6 +137,8 @@ void node::whole::watch_leadership() {
       .follow = [this] { follow(); },
       .look =
         [this](const store::engine_status& now) {
+          if (now.leader_id != 0)
+            had_leader = true;
           if (group) {
             keep_keys();
             group->learn(*tables_of(*engine->current()));
