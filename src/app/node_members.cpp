@@ -143,7 +143,7 @@ void node::whole::watch_leadership() {
             keep_keys();
             group->learn(*tables_of(*engine->current()));
             group->compare_clocks(now);
-            group->compare_disks(now);
+            group->compare_disks(now, !scrub->damage().empty());
             group->step(*tables_of(*engine->current()), now);
             agree_on_version(now);
           }
