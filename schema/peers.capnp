@@ -40,6 +40,7 @@ struct PeerMessage {
     serviceTold @23 :Data;  # a record of kind servingSummary, as it is proposed
     serviceKept @24 :ServiceKept;
     syncMs @25 :UInt32;  # how long a sync of the sender's log takes of late; 0: it wrote little
+    diskTold @26 :DiskTold;
   }
 }
 
@@ -305,6 +306,12 @@ struct TicketRefuse {
 struct ServiceKept {
   record @0 :Data;  # its record id, 16 bytes
   why @1 :Text;     # why it will never be on record; empty: it is
+}
+
+# What is wrong with the sender's disk.
+struct DiskTold {
+  full @0 :Bool;     # it proposes nothing until there is room
+  damaged @1 :Bool;  # its records do not fit the chain
 }
 
 # -- the admin API

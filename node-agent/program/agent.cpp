@@ -140,7 +140,8 @@ public:
     return all_ended;
   }
 
-  void end() {
+  /// `code` is the process's, should its end come here.
+  void end(int code) {
     around_.ending = true;
     hang_up();
     control_.reset();
@@ -155,7 +156,7 @@ public:
     log::info("agent_ended");
     // A proof waits for an engine for up to a minute; nothing of ours depends on its answer.
     if (!idle)
-      std::_Exit(0);
+      std::_Exit(code);
   }
 
 private:
@@ -280,8 +281,9 @@ int run_agent(const agent_config& config) {
   log::open("assay-agent");
   running_agent_parts parts{config};
   if (auto started = parts.start(); !started) {
-    parts.end();
-    return fail(started.error());
+    fail(started.error());
+    parts.end(1);
+    return 1;
   }
   log::info("agent_started", {{"host", config.host}, {"data", config.data.native()}});
   int signal = 0;
@@ -292,8 +294,9 @@ int run_agent(const agent_config& config) {
   );
   auto all_ended = !with_replicas || parts.stop_replicas();
   lock->ends_as_told();
-  parts.end();
-  return all_ended ? 0 : 1;
+  const auto code = all_ended ? 0 : 1;
+  parts.end(code);
+  return code;
 }
 
 int join_host(const join_command& command) {

@@ -143,22 +143,28 @@ open_monitor(caf::actor_system& system, const uplink_actor& uplink, const monito
   options.port = where.port;
   options.threads = 1;
   options.connections = 16;
-  return http::service_listener::open(options, [&system, uplink](const http::service_request& r) {
-    auto status = ask_status(system, uplink);
-    if (!status)
-      return refuse(status.error());
-    if (r.path == "/metrics")
-      return http::service_response{200, "text/plain; version=0.0.4", metrics_text(*status)};
-    if (r.path == "/healthz")
-      return http::service_response{
-        200,
-        "application/json",
-        json::serialize(json::object{
-          {"sessions", status->has_session ? 1 : 0}, {"replicas", status->replicas.size()}})};
-    return refuse(
-      {problem_kind::not_found, "there is nothing at " + r.path, "", "/metrics or /healthz"}
-    );
-  });
+  auto opened =
+    http::service_listener::open(options, [&system, uplink](const http::service_request& r) {
+      auto status = ask_status(system, uplink);
+      if (!status)
+        return refuse(status.error());
+      if (r.path == "/metrics")
+        return http::service_response{200, "text/plain; version=0.0.4", metrics_text(*status)};
+      if (r.path == "/healthz")
+        return http::service_response{
+          200,
+          "application/json",
+          json::serialize(json::object{
+            {"sessions", status->has_session ? 1 : 0}, {"replicas", status->replicas.size()}})};
+      return refuse(
+        {problem_kind::not_found, "there is nothing at " + r.path, "", "/metrics or /healthz"}
+      );
+    });
+  if (opened)
+    return opened;
+  auto why = opened.error();
+  why.where += " (monitor)";
+  return unexpected{why};
 }
 
 std::string to_json(const fabric::adopt_offer& offer) {

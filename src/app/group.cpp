@@ -1,6 +1,7 @@
 #include "src/app/group.hpp"
 
 #include "src/app/allow_list.hpp"
+#include "src/app/member_address.hpp"
 #include "src/base/log.hpp"
 #include "src/base/overloaded.hpp"
 #include "src/base/peer_limits.hpp"
@@ -35,6 +36,14 @@ known_versions(const std::map<std::uint64_t, member_seen>& seen, const peers::id
   return known;
 }
 
+void note_refusal(member_seen& one, const problem& why, steady_time at) {
+  one.why = to_text(why);
+  // Of a member that speaks to us all the while this is a copy, and no word about itself.
+  auto is_heard = one.clock_told != steady_time{} && at - one.clock_told < limits::clock_told_ages;
+  if (why.kind == problem_kind::forbidden && !is_heard)
+    one.refused = why.what;
+}
+
 result<void, problem> group::start(store::ledger_engine& engine) {
   peers::link_options how;
   how.listen = options_.listen;
@@ -48,17 +57,18 @@ result<void, problem> group::start(store::ledger_engine& engine) {
       [this](const peers::hello& said) {
         std::lock_guard hold{mutex_};
         seen_[said.node].schema_version = said.schema_version;
+        seen_[said.node].refused.clear();
       },
     .refused =
       [this](auto node, const problem& why) {
         log::warn("peer_refused", {{"node", std::to_string(node)}, {"why", to_text(why)}});
         std::lock_guard hold{mutex_};
-        seen_[node].why = to_text(why);
+        note_refusal(seen_[node], why, std::chrono::steady_clock::now());
       },
   };
   auto started = peers::peer_links::start(std::move(how), std::move(events));
   if (!started)
-    return unexpected{started.error()};
+    return unexpected{at_key(started.error(), "peers.listen")};
   links_ = std::move(*started);
   sending_ = links_.get();
   {
@@ -178,13 +188,15 @@ sync_times group::syncs_of_voters(const store::engine_status& now) const {
   return all;
 }
 
-void group::compare_disks(const store::engine_status& now) {
+void group::compare_disks(const store::engine_status& now, bool is_damaged) {
   auto at = std::chrono::steady_clock::now();
   if (at < next_sync_)
     return;
   next_sync_ = at + limits::clock_told_every;
-  for (const auto& [node, one] : seen())
+  for (const auto& [node, one] : seen()) {
     tell(node, peers::sync_told{now.sync});
+    tell(node, peers::disk_told{now.is_disk_full, is_damaged});
+  }
   auto to = now.is_leader ? disk_.look(at, now.sync, syncs_of_voters(now)) : 0;
   if (to == 0)
     return;
@@ -210,7 +222,7 @@ std::map<std::uint64_t, member_seen> group::seen() const {
 bool group::is_reached(std::uint64_t node) const {
   std::lock_guard hold{mutex_};
   auto found = seen_.find(node);
-  return found != seen_.end() && found->second.is_up;
+  return found != seen_.end() && found->second.is_up && found->second.refused.empty();
 }
 
 void group::send(consensus::message what) {
@@ -247,6 +259,10 @@ void group::hear(std::uint64_t node, peers::message said) {
         seen_[node].sync = m.sync;
         seen_[node].sync_told = std::chrono::steady_clock::now();
       },
+      [&](peers::disk_told& m) { // The same.
+        std::lock_guard hold_seen{mutex_};
+        seen_[node].disk = m;
+      },
       [&](auto& m) {
         if (options_.other)
           options_.other(node, std::move(m));
@@ -264,6 +280,8 @@ void group::note(std::uint64_t node, peers::lane lane, bool is_up, const problem
       log::info(
         is_up ? "peer_up" : "peer_down", {{"node", std::to_string(node)}, {"why", text_of(why)}}
       );
+    if (!is_up && why.kind != problem_kind::forbidden)
+      one.refused.clear(); // It may have ended. If it has not, it says hello again.
     one.is_up = is_up;
     one.is_closed_to_us = !is_up && why.kind == problem_kind::forbidden;
     one.why = text_of(why);

@@ -38,16 +38,21 @@ struct member_seen {
   bool is_up = false;                ///< Consensus reaches it.
   bool is_closed_to_us = false;      ///< It is there and does not let us in.
   std::string why;                   ///< Why not, or what of it was refused last.
+  std::string refused;               ///< Why we let it in no more; empty: we do.
   std::uint32_t schema_version = 0;  ///< As it said last; 0: it said nothing yet.
   std::int64_t clock_offset_ms = 0;  ///< Its clock less ours.
   steady_time clock_told;            ///< When it said so.
   std::chrono::milliseconds sync{0}; ///< How long its disk takes for one; 0: it wrote little.
   steady_time sync_told;             ///< When it said so.
+  peers::disk_told disk;             ///< As it said last.
 };
 
 /// Which schema version each member's program knows, our own too. Pure.
 std::map<std::uint64_t, std::uint32_t>
 known_versions(const std::map<std::uint64_t, member_seen>& seen, const peers::identity& self);
+
+/// Something that `one` sent was refused. Pure.
+void note_refusal(member_seen& one, const problem& why, steady_time at);
 
 class group final : public store::peer_sender {
 public:
@@ -71,9 +76,9 @@ public:
   /// when ours is off.
   void compare_clocks(const store::engine_status& now);
 
-  /// The same for disks: tells the others how fast ours is, and hands over when it is slow and
-  /// another one's is not.
-  void compare_disks(const store::engine_status& now);
+  /// The same for disks: tells the others how fast ours is and what is wrong with it, and hands
+  /// over when it is slow and another one's is not.
+  void compare_disks(const store::engine_status& now, bool is_damaged);
 
   /// On the leader, every now and then: takes the next step towards the members that the ledger
   /// names. The leadership's thread.

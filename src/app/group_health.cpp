@@ -26,6 +26,29 @@ void add_to(std::string& list, const std::string& name) {
   list += (list.empty() ? "" : ", ") + name;
 }
 
+/// Whether consensus can count on it: what it sends is heard here.
+bool is_of_use(const member_seen& one) {
+  return one.is_up && one.refused.empty();
+}
+
+struct standing_of {
+  std::string state, why;
+};
+
+/// One of the others, as it is seen from here.
+standing_of standing_in(const member_seen& one, const std::string& name) {
+  auto anew = "assay cluster remove " + name + ", empty its data directory, and let it join anew";
+  if (!one.refused.empty())
+    return {"refused", one.refused + ". It is not counted. If its disk is lost: " + anew};
+  if (!one.is_up)
+    return {"away", one.why};
+  if (one.disk.is_damaged)
+    return {"damaged", "its copy of the ledger does not fit the chain, as it says itself: " + anew};
+  if (one.disk.is_full)
+    return {"full", "its ledger's disk is full; free some, no restart is needed"};
+  return {"up", {}};
+}
+
 /// Who votes and can be reached from here, and who cannot.
 struct reach {
   std::string reached, away;
@@ -42,7 +65,7 @@ reach reach_of(
     if (m.role != member_role::voter)
       continue;
     auto found = seen.find(m.id);
-    auto is_here = m.id == now.server_id || (found != seen.end() && found->second.is_up);
+    auto is_here = m.id == now.server_id || (found != seen.end() && is_of_use(found->second));
     out.count += is_here;
     add_to(is_here ? out.reached : out.away, name_of(named, m.id));
   }
@@ -53,11 +76,10 @@ reach reach_of(
 /// nothing else before that. One that is up stores it in a moment.
 std::string waits_of(const std::vector<member_health>& all, const store::engine_status& now) {
   for (const auto& m : all)
-    if (m.member.id == now.awaited_member && m.state == "away")
-      return m.member.name
-             + " got its vote last and is away: until it has stored that, no other member can "
-               "come, "
-               "get a vote or go. Bring it back, or: assay cluster remove "
+    if (m.member.id == now.awaited_member && (m.state == "away" || m.state == "refused"))
+      return m.member.name + " got its vote last and is " + m.state
+             + ": until it has stored that, no other member can come, get a vote or go. Bring it "
+               "back, or: assay cluster remove "
              + m.member.name + " --reason \"it does not come back\"";
   return {};
 }
@@ -66,24 +88,39 @@ constexpr auto removed =
   "this assayd was removed from the cluster and takes no part any more; stop it, or give it an "
   "empty data directory and join anew";
 
-constexpr auto shut_out =
-  "the other coordinators are there and do not let this one in: it was removed, or its key was "
-  "revoked. If so, stop it, or give it an empty data directory and join anew";
-
-/// Who was removed while it was away has no record that says so.
-bool is_shut_out(
+/// Who has to be there for anything to be decided; without a list of them whoever was dialled.
+std::vector<std::uint64_t> those_who_decide(
   const store::engine_status& now, const std::map<std::uint64_t, member_seen>& seen
 ) {
-  std::size_t others = 0;
-  for (const auto& m : now.members) {
-    if (m.id == now.server_id || m.role != member_role::voter)
-      continue;
-    auto found = seen.find(m.id);
+  std::vector<std::uint64_t> all;
+  for (const auto& m : now.members)
+    if (m.id != now.server_id && m.role == member_role::voter)
+      all.push_back(m.id);
+  if (now.members.empty())
+    for (const auto& [node, one] : seen)
+      all.push_back(node);
+  return all;
+}
+
+/// Why nobody lets us in; empty while anybody may. Who was removed while it was away has no record
+/// that says so, and who has lost its disk none that says who the others are. Either may still hear
+/// who leads.
+std::string
+shut_out(const store::engine_status& now, const std::map<std::uint64_t, member_seen>& seen) {
+  std::string why;
+  if (now.leader_id == now.server_id)
+    return why;
+  for (auto node : those_who_decide(now, seen)) {
+    auto found = seen.find(node);
     if (found == seen.end() || !found->second.is_closed_to_us)
-      return false;
-    ++others;
+      return {};
+    why = " (" + found->second.why + ")";
   }
-  return others > 0 && now.leader_id == 0;
+  return why.empty() ? why
+                     : "the other coordinators are there and do not let this one in: it was "
+                       "removed, or its key was revoked, or its disk is another one. If so, stop "
+                       "it, or give it an empty data directory and join anew"
+                         + why;
 }
 
 bool is_removed(const ledger::head_row& head, std::uint64_t self) {
@@ -116,21 +153,19 @@ group_health health_of(
   const std::map<std::uint64_t, member_seen>& seen
 ) {
   const auto& named = head.members;
+  const member_seen unseen;
   group_health out;
   auto add = [&](const ledger::member& m, std::string role) {
     auto found = seen.find(m.id);
-    auto is_up = found != seen.end() && found->second.is_up;
+    const auto& one = found == seen.end() ? unseen : found->second;
+    auto stands = m.id == now.server_id ? standing_of{"here", {}} : standing_in(one, m.name);
     out.members.push_back(
       {m,
        std::move(role),
-       m.id == now.server_id ? "here"
-       : is_up               ? "up"
-                             : "away",
-       is_up || found == seen.end() ? "" : found->second.why,
-       found == seen.end() || found->second.clock_told == steady_time{}
-         ? std::optional<std::int64_t>{}
-         : found->second.clock_offset_ms,
-       is_up ? found->second.sync : std::chrono::milliseconds{0}}
+       std::move(stands.state),
+       std::move(stands.why),
+       one.clock_told == steady_time{} ? std::optional<std::int64_t>{} : one.clock_offset_ms,
+       one.is_up ? one.sync : std::chrono::milliseconds{0}}
     );
   };
   for (const auto& m : named)
@@ -145,8 +180,9 @@ group_health health_of(
   out.needed = out.voters / 2 + 1;
   if (now.leader_id != 0)
     out.leader = name_of(named, now.leader_id);
+  auto shut = shut_out(now, seen);
   out.problem = is_removed(head, now.server_id) ? removed
-                : is_shut_out(now, seen)        ? shut_out
+                : !shut.empty()                 ? shut
                                                 : problem_of(out, r, now);
   return out;
 }

@@ -10,9 +10,9 @@ namespace assay::app {
 
 struct member_health {
   ledger::member member;
-  std::string role;                            ///< leader, voter, catching up, ingress, leaving
-  std::string state;                           ///< here, up, away
-  std::string why;                             ///< Why it is away.
+  std::string role;  ///< leader, voter, catching up, ingress, leaving
+  std::string state; ///< here, up, away; refused, damaged, full: there, and of less use
+  std::string why;   ///< Why it is not simply there, and what to do.
   std::optional<std::int64_t> clock_offset_ms; ///< Its clock less ours, once it was told.
   std::chrono::milliseconds sync{0};           ///< Of its disk, as it said last.
 };

@@ -11,6 +11,11 @@ std::string text_of(const listen_address& a) {
   return text_of(a.host, a.port);
 }
 
+problem at_key(problem why, std::string_view key) {
+  why.where += " (" + std::string{key} + ")";
+  return why;
+}
+
 addresses member_addresses(const settings& how) {
   auto dialled = [&how](const listen_address& a) {
     auto is_any = a.host == "0.0.0.0" || a.host == "::";

@@ -2,6 +2,7 @@
 // Where other machines reach this assayd, as its place in the ledger says.
 
 #include "src/app/settings.hpp"
+#include "src/base/problem.hpp"
 
 #include <string>
 
@@ -19,5 +20,8 @@ std::string text_of(const listen_address& a);
 
 /// What listens on all interfaces is dialled at the peers' address.
 addresses member_addresses(const settings& how);
+
+/// Why a door did not open, with the key of the configuration that says where it is.
+problem at_key(problem why, std::string_view key);
 
 } // namespace assay::app

@@ -1,5 +1,7 @@
 #include "src/app/monitor.hpp"
 
+#include "src/app/proposing.hpp"
+
 #include <algorithm>
 
 namespace assay::app {
@@ -9,16 +11,33 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto plain = "text/plain; charset=utf-8";
+constexpr auto exposition = "text/plain; version=0.0.4; charset=utf-8";
 
-std::string why_not_ready(const parts& p, bool is_ready) {
-  if (!is_ready)
-    return "starting or stopping";
+struct readiness {
+  bool is_ready = false;
+  std::string text; ///< Why it is not, or what does not keep it from serving.
+};
+
+/// An ingress goes on with what it knows when the leader or the disk's room is gone, so a balancer
+/// has to leave it in. But what one knows that has heard of no leader since it began may be old.
+readiness readiness_of(const parts& p, const monitor_view& now) {
+  if (now.stage != stage::serving)
+    return {false, now.stage == stage::starting ? "starting" : "stopping"};
+  if (!tables_of(*p.engine->current())->head.cluster)
+    return {false, "it has taken nothing over from the others yet; assay cluster status says why"};
   auto ledger = p.engine->status();
-  if (ledger.leader_id == 0 && p.settings.is_coordinator)
-    return "the ledger has no leader";
+  auto is_led = ledger.leader_id != 0 || !p.settings.is_coordinator;
+  auto serves = p.settings.has_ingress && (is_led || now.had_leader);
+  if (!is_led)
+    return {serves, "the ledger has no leader; assay cluster status says why"};
   if (ledger.is_disk_full)
-    return "the ledger's disk is full";
-  return {};
+    return {serves, "the ledger's disk is full; free some, no restart is needed"};
+  return {true, {}};
+}
+
+http::service_response answer(const readiness& r) {
+  auto text = r.is_ready ? "ready" + (r.text.empty() ? "" : ", though " + r.text) : r.text;
+  return {r.is_ready ? 200 : 503, plain, text + "\n"};
 }
 
 std::uint64_t stale_seconds(const parts& p, const pool::endpoint_key& key) {
@@ -27,39 +46,70 @@ std::uint64_t stale_seconds(const parts& p, const pool::endpoint_key& key) {
   return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::seconds>(stale).count());
 }
 
-} // namespace
-
+template <class Ready, class Metrics>
 http::service_response
-serve_monitor(const parts& p, bool is_ready, const http::service_request& request) {
+route(const http::service_request& request, const Ready& ready, const Metrics& metrics) {
   if (request.method != "GET" && request.method != "HEAD")
     return {405, plain, "GET only\n"};
   if (request.path == "/healthz")
     return {200, plain, "ok\n"};
-  if (request.path == "/readyz") {
-    auto why = why_not_ready(p, is_ready);
-    return why.empty() ? http::service_response{200, plain, "ready\n"}
-                       : http::service_response{503, plain, why + "\n"};
-  }
-  if (request.path == "/metrics") {
-    gauges now{
-      .ingress = p.ingress ? p.ingress->stats() : http::ingress_stats{},
-      .ledger = p.engine->status()};
-    for (const auto& endpoint : p.counters->usages()) {
-      now.endpoints += 1;
-      now.in_flight += endpoint.in_flight;
-      now.stale_seconds = std::max(now.stale_seconds, stale_seconds(p, endpoint.key));
-    }
-    if (p.group)
-      for (const auto& [node, one] : p.group->seen())
-        now.members_away += !one.is_up;
-    now.blobs_missing = p.blob_keeper->missing();
-    now.is_damaged = !p.scrub->damage().empty();
-    now.scrub_rounds = p.scrub->rounds();
-    now.readers_forgotten = p.space->forgotten().size();
-    now.reader_lag = p.space->oldest_lag();
-    return {200, "text/plain; version=0.0.4; charset=utf-8", p.metrics->text(now)};
-  }
+  if (request.path == "/readyz")
+    return answer(ready());
+  if (request.path == "/metrics")
+    return metrics();
   return {404, plain, "known here: /healthz /readyz /metrics\n"};
+}
+
+std::string metrics_of(const parts& p) {
+  gauges now{
+    .ingress = p.ingress ? p.ingress->stats() : http::ingress_stats{},
+    .ledger = p.engine->status()};
+  for (const auto& endpoint : p.counters->usages()) {
+    now.endpoints += 1;
+    now.in_flight += endpoint.in_flight;
+    now.stale_seconds = std::max(now.stale_seconds, stale_seconds(p, endpoint.key));
+  }
+  if (p.group)
+    for (const auto& [node, one] : p.group->seen())
+      now.members_away += !one.is_up;
+  now.blobs_missing = p.blob_keeper->missing();
+  now.is_damaged = !p.scrub->damage().empty();
+  now.scrub_rounds = p.scrub->rounds();
+  now.readers_forgotten = p.space->forgotten().size();
+  now.reader_lag = p.space->oldest_lag();
+  return p.metrics->text(now);
+}
+
+} // namespace
+
+http::service_response
+serve_monitor(const parts& p, const monitor_view& now, const http::service_request& request) {
+  return route(
+    request,
+    [&] { return readiness_of(p, now); },
+    [&] {
+      return now.stage == stage::starting ? http::service_response{503, plain, "starting\n"}
+                                          : http::service_response{200, exposition, metrics_of(p)};
+    }
+  );
+}
+
+http::service_response serve_waiting_monitor(const http::service_request& request) {
+  return route(
+    request,
+    [] {
+      return readiness{
+        false, "this assayd belongs to no cluster yet: assay cluster init, or assay cluster join"};
+    },
+    [] {
+      return http::service_response{
+        200,
+        exposition,
+        "# HELP assay_waits_for_a_cluster This assayd belongs to no cluster yet.\n"
+        "# TYPE assay_waits_for_a_cluster gauge\n"
+        "assay_waits_for_a_cluster 1\n"};
+    }
+  );
 }
 
 } // namespace assay::app

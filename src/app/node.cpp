@@ -160,6 +160,8 @@ void node::whole::on_view(const store::view_ptr& view) {
 result<void, problem> node::whole::start() {
   if (how.standalone)
     before = read_endpoints(how.data);
+  if (auto done = open_monitor(); !done)
+    return done;
   if (auto done = open_ledger(); !done)
     return done;
   keep_keys(); // A change of them that was cut.
@@ -190,12 +192,12 @@ result<void, problem> node::whole::start() {
   on_view(engine->current());
   leadership->pass();
   leadership->begin();
-  if (auto done = start_listeners(); !done)
+  if (auto done = open_admin(); !done)
     return done;
   if (how.standalone)
     if (auto done = start_standalone(); !done)
       return done;
-  is_ready = true;
+  life = stage::serving;
   log::info(
     "ready", {{"ingress", parts.base_url}, {"agents", hub->address()}, {"data", how.data.string()}}
   );

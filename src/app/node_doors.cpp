@@ -4,7 +4,6 @@
 #include "src/app/admin/admin.hpp"
 #include "src/app/ingress_hooks.hpp"
 #include "src/app/member_address.hpp"
-#include "src/app/monitor.hpp"
 #include "src/app/node_whole.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
@@ -45,7 +44,7 @@ result<void, problem> node::whole::start_ingress() {
     started = ingress->start();
   }
   if (!started)
-    return started;
+    return unexpected{at_key(started.error(), "ingress.listen")};
   how.ingress.port = ingress->port();
   parts.base_url = "http://" + text_of(reachable(how.ingress.host), ingress->port()) + "/v1";
   return {};
@@ -91,7 +90,7 @@ result<void, problem> node::whole::start_hub() {
     started = fabric::hub::start(options, events);
   }
   if (!started)
-    return unexpected{started.error()};
+    return unexpected{at_key(started.error(), "agents.listen")};
   std::scoped_lock lock{bound_mutex};
   hub = std::move(*started);
   joins.emplace(*engine);
@@ -99,7 +98,7 @@ result<void, problem> node::whole::start_hub() {
   return {};
 }
 
-result<void, problem> node::whole::start_listeners() {
+result<void, problem> node::whole::open_admin() {
   http::service_options socket;
   socket.unix_path = (directory->run() / "admin.sock").string();
   socket.threads = 4;
@@ -111,15 +110,20 @@ result<void, problem> node::whole::start_listeners() {
   if (!opened)
     return unexpected{opened.error()};
   admin = std::move(*opened);
+  return {};
+}
+
+/// First of all: a start may take its time, and whoever watches has to see that it lives.
+result<void, problem> node::whole::open_monitor() {
   http::service_options tcp;
   tcp.host = how.monitor.host;
   tcp.port = how.monitor.port;
   auto monitoring =
     http::service_listener::open(std::move(tcp), [this](const http::service_request& request) {
-      return serve_monitor(parts, is_ready.load(), request);
+      return serve_monitor(parts, {life.load(), had_leader.load()}, request);
     });
   if (!monitoring)
-    return unexpected{monitoring.error()};
+    return unexpected{at_key(monitoring.error(), "monitor.listen")};
   monitor = std::move(*monitoring);
   how.monitor.port = monitor->port();
   return {};

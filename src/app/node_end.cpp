@@ -1,7 +1,6 @@
 // How one assayd ends: from the outside in, and what its ingress served comes on record first.
 
 #include "src/app/admin/admin.hpp"
-#include "src/app/monitor.hpp"
 #include "src/app/node_whole.hpp"
 #include "src/base/log.hpp"
 #include "src/base/peer_limits.hpp"
@@ -11,15 +10,17 @@
 
 namespace assay::app {
 
-/// From the outside in: nobody is answered by something that is gone already.
+/// From the outside in: nobody is answered by something that is gone already. The monitor says that
+/// we stop for as long as requests are answered still.
 void node::whole::stop() {
-  is_ready = false;
+  auto was = stage::serving; // What is not whole answers nothing but that it starts.
+  life.compare_exchange_strong(was, stage::stopping);
   keeper.reset();
   admin.reset();
-  monitor.reset();
   if (ingress)
     ingress->stop(limits::drain);
   close_service();
+  monitor.reset();
   {
     std::scoped_lock lock{bound_mutex};
     is_bound = false;

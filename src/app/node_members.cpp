@@ -137,11 +137,13 @@ void node::whole::watch_leadership() {
       .follow = [this] { follow(); },
       .look =
         [this](const store::engine_status& now) {
+          if (now.leader_id != 0)
+            had_leader = true;
           if (group) {
             keep_keys();
             group->learn(*tables_of(*engine->current()));
             group->compare_clocks(now);
-            group->compare_disks(now);
+            group->compare_disks(now, !scrub->damage().empty());
             group->step(*tables_of(*engine->current()), now);
             agree_on_version(now);
           }

@@ -9,6 +9,7 @@
 #include "src/app/founding.hpp"
 #include "src/app/joining.hpp"
 #include "src/app/leadership.hpp"
+#include "src/app/monitor.hpp"
 #include "src/app/node.hpp"
 #include "src/app/own_keys.hpp"
 #include "src/app/parts.hpp"
@@ -85,7 +86,8 @@ struct node::whole {
   // The engine and the HTTP threads run before and after the actors do.
   std::mutex bound_mutex;
   bool is_bound = false;
-  std::atomic<bool> is_ready = false;
+  std::atomic<app::stage> life = stage::starting;
+  std::atomic<bool> had_leader = false;
 
   result<void, problem> start();
   result<void, problem> open_ledger();
@@ -109,7 +111,8 @@ struct node::whole {
   void carry_out_keys(steady_time now);
   void follow();
   result<void, problem> start_hub();
-  result<void, problem> start_listeners();
+  result<void, problem> open_monitor();
+  result<void, problem> open_admin();
   result<void, problem> start_standalone();
   void on_view(const store::view_ptr& view);
   void hear(std::uint64_t node, peers::message said);

@@ -3,6 +3,7 @@
 #include "src/app/founding.hpp"
 #include "src/app/joining.hpp"
 #include "src/app/member_address.hpp"
+#include "src/app/monitor.hpp"
 #include "src/app/restoring.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
@@ -189,6 +190,12 @@ result<std::optional<place>, problem> wait_in(
     });
   if (!opened)
     return unexpected{opened.error()};
+  http::service_options watched;
+  watched.host = how.monitor.host;
+  watched.port = how.monitor.port;
+  auto monitor = http::service_listener::open(std::move(watched), serve_waiting_monitor);
+  if (!monitor)
+    return unexpected{at_key(monitor.error(), "monitor.listen")};
   log::info("waits_for_a_cluster", {{"data", how.data.string()}, {"next", what_to_do}});
   while (!is_asked_to_end())
     if (auto decided = room.decided())

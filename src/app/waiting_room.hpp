@@ -1,6 +1,6 @@
 #pragma once
-// An assayd that belongs to no cluster yet: it answers on its admin socket and does nothing else,
-// until a person says which cluster it founds or joins.
+// An assayd that belongs to no cluster yet: it answers on its admin socket and its monitor and does
+// nothing else, until a person says which cluster it founds or joins.
 
 #include "src/app/place.hpp"
 #include "src/app/settings.hpp"

@@ -35,7 +35,7 @@ result<void, problem> door::open(const context& from, const door_options& how) {
     problem_kind::unavailable,
     "cannot listen for " + std::string{whom_} + ": " + zmq_strerror(errno),
     how.listen,
-    "give a free HOST:PORT of this machine, or port 0 for any free one",
+    "stop what listens there (ss -ltnp), or give another HOST:PORT of this machine",
   }};
 }
 

@@ -72,7 +72,8 @@ struct link_events {
   std::function<void(std::uint64_t node, lane, const problem&)> down;
   /// A peer said hello and was let in: its disk and schema version.
   std::function<void(const hello&)> greeted;
-  /// Something of a peer was refused: a hello, or a message that failed its checks.
+  /// Something of a peer was refused: a hello, or a message that failed its checks. `forbidden`:
+  /// who says this hello is not let in, however often it asks.
   std::function<void(std::uint64_t node, const problem&)> refused;
 };
 

@@ -370,7 +370,8 @@ void peer_links::thread::greet(const std::string& routing, const peer& from, con
     if (events_.refused)
       events_.refused(
         from.node,
-        {problem_kind::refused,
+        {greeting.refusal->reason == closing_reason::superseded ? problem_kind::refused
+                                                                : problem_kind::forbidden,
          "a hello was refused (" + std::string{name(greeting.refusal->reason)}
            + "): " + greeting.refusal->text,
          from.address,

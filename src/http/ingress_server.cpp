@@ -3,7 +3,9 @@
 #include "src/http/connection.hpp"
 #include "src/http/lane.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
 #include <charconv>
 #include <condition_variable>
@@ -19,7 +21,19 @@ problem cannot_bind(const ingress_options& o, const std::error_code& error) {
     problem_kind::unavailable,
     "the ingress cannot listen: " + error.message(),
     o.address + ":" + std::to_string(o.port),
-    "free the port, or choose another one for the ingress"};
+    "stop what listens there (ss -ltnp), or choose another address for the ingress"};
+}
+
+std::error_code bound_by_another(const asio::ip::tcp::endpoint& at) {
+  asio::io_context context;
+  asio::ip::tcp::acceptor alone{context};
+  boost::system::error_code error;
+  alone.open(at.protocol(), error);
+  if (!error)
+    alone.set_option(asio::socket_base::reuse_address{true}, error);
+  if (!error)
+    alone.bind(at, error);
+  return error;
 }
 
 std::optional<problem> bad_address(const ingress_options& o, asio::ip::address& address) {
@@ -78,6 +92,10 @@ result<void, problem> ingress_server::start() {
   if (auto bad = bad_address(options, address))
     return unexpected{*std::move(bad)};
   asio::ip::tcp::endpoint at{address, options.port};
+  // Threads share their port, and would share it with another process that shares its own.
+  if (options.threads > 1)
+    if (auto error = bound_by_another(at); error)
+      return unexpected{cannot_bind(options, error)};
   std::vector<std::shared_ptr<lane>> lanes;
   for (unsigned i = 0; i < options.threads; ++i) {
     lanes.push_back(std::make_shared<lane>(s.common, i));

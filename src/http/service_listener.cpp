@@ -299,14 +299,8 @@ public:
         open_tcp();
       else
         open_unix();
-    } catch (const std::exception& why) {
-      auto place = options_.unix_path.empty() ? options_.host + ":" + std::to_string(options_.port)
-                                              : options_.unix_path;
-      return unexpected{problem{
-        problem_kind::unavailable,
-        std::string{"cannot listen: "} + why.what(),
-        place,
-        "is another assayd running there? choose another address or stop it"}};
+    } catch (const boost::system::system_error& why) {
+      return unexpected{cannot_listen(why.code().message())};
     }
     for (unsigned i = 0; i < options_.threads; ++i)
       threads_.emplace_back([this] { context_.run(); });
@@ -316,6 +310,16 @@ public:
   std::uint16_t port() const { return port_; }
 
 private:
+  problem cannot_listen(const std::string& why) const {
+    auto is_tcp = options_.unix_path.empty();
+    return {
+      problem_kind::unavailable,
+      "cannot listen: " + why,
+      is_tcp ? options_.host + ":" + std::to_string(options_.port) : options_.unix_path,
+      is_tcp ? "stop what listens there (ss -ltnp), or choose another address"
+             : "see that the folder is there and may be written to"};
+  }
+
   void open_tcp() {
     tcp::endpoint endpoint{asio::ip::make_address(options_.host), options_.port};
     tcp::acceptor acceptor{context_, endpoint};

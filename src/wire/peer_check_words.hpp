@@ -51,6 +51,7 @@ verdict refuse_one(const clock_told& m);
 verdict refuse_one(const service_told& m);
 verdict refuse_one(const service_kept& m);
 verdict refuse_one(const sync_told& m);
+verdict refuse_one(const disk_told& m);
 
 // And each about blobs.
 verdict refuse_one(const blob_offer& m);

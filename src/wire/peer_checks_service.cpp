@@ -195,4 +195,8 @@ verdict refuse_one(const sync_told& m) {
   return refuse_span("sync", m.sync, left_max);
 }
 
+verdict refuse_one(const disk_told&) {
+  return {};
+}
+
 } // namespace assay::peers

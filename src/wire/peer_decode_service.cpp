@@ -267,6 +267,8 @@ peers::message read_service(reader& in, s::PeerMessage::Reader m) {
     return read(in, m.getServiceKept());
   case s::PeerMessage::SYNC_MS:
     return peers::sync_told{milliseconds{m.getSyncMs()}};
+  case s::PeerMessage::DISK_TOLD:
+    return peers::disk_told{m.getDiskTold().getFull(), m.getDiskTold().getDamaged()};
   default:
     in.note(newer("peer message"));
     return peers::beat{};

@@ -206,6 +206,12 @@ void put(message_builder to, const peers::sync_told& m) {
   to.setSyncMs(static_cast<std::uint32_t>(m.sync.count()));
 }
 
+void put(message_builder to, const peers::disk_told& m) {
+  auto b = to.initDiskTold();
+  b.setFull(m.is_full);
+  b.setDamaged(m.is_damaged);
+}
+
 void put(message_builder to, const peers::service_kept& m) {
   auto b = to.initServiceKept();
   b.setRecord({m.record.bytes.data(), m.record.bytes.size()});

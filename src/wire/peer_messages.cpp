@@ -22,7 +22,7 @@ lane lane_of(const message& what) {
     return lane::service;
   if (is_any_of<pools_now, pool_state, lease, ticket_admit, ticket_refuse, clock_told>(what))
     return lane::service;
-  if (is_any_of<service_told, service_kept, sync_told>(what))
+  if (is_any_of<service_told, service_kept, sync_told, disk_told>(what))
     return lane::service;
   return lane::consensus;
 }

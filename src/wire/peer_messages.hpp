@@ -103,7 +103,8 @@ using message = std::variant<
   blob_kept,
   service_told,
   service_kept,
-  sync_told>;
+  sync_told,
+  disk_told>;
 
 /// Which lane carries it.
 lane lane_of(const message& what);

@@ -173,4 +173,12 @@ struct sync_told {
   friend bool operator==(const sync_told&, const sync_told&) = default;
 };
 
+/// What is wrong with the sender's disk, once a second.
+struct disk_told {
+  bool is_full = false;
+  bool is_damaged = false; ///< Of the ledger's records there.
+
+  friend bool operator==(const disk_told&, const disk_told&) = default;
+};
+
 } // namespace assay::peers

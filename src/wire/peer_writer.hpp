@@ -41,5 +41,6 @@ void put(message_builder to, const peers::blob_kept& m);
 void put(message_builder to, const peers::service_told& m);
 void put(message_builder to, const peers::service_kept& m);
 void put(message_builder to, const peers::sync_told& m);
+void put(message_builder to, const peers::disk_told& m);
 
 } // namespace assay::wire

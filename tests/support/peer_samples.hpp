@@ -180,6 +180,7 @@ inline std::vector<std::pair<std::string, message>> samples() {
     {"service_told", service_told{std::string("r\0x", 3)}},
     {"service_kept", service_kept{a_hello().cluster, "bad_hour"}},
     {"sync_told", sync_told{ms(321)}},
+    {"disk_told", disk_told{.is_full = false, .is_damaged = true}},
   };
 }
 

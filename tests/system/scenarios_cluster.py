@@ -1,6 +1,7 @@
 """Several coordinators: found, join, hand over, leave, die, come back."""
 
 import hashlib
+import itertools
 import json
 import random
 import re
@@ -12,7 +13,9 @@ from collections import Counter
 from datetime import datetime, timezone
 
 from cluster import Cluster
-from cluster_faults import is_slow, passed
+from cluster_faults import Harmed, is_slow, passed
+from scenarios_doors import ready
+from scenarios_faults_cluster import fill, flip
 from world import eventually, expect
 
 BOTH = ["coordinator", "ingress"]
@@ -20,6 +23,10 @@ BOTH = ["coordinator", "ingress"]
 
 def three():
     return Cluster(a=BOTH, b=BOTH, c=BOTH)
+
+
+def member_at(seen, name):
+    return next(m for m in seen["members"] if m["name"] == name)
 
 
 def check_all_found(w, names):
@@ -324,7 +331,51 @@ def scenario_cluster_wiped_disk():
         (w.members["c"].data / "member.json").chmod(0o600)
         w.begin("c")
         eventually(lambda: "coordinator 3 has another disk" in (w.root / "a.log").read_text(), "it is refused for its disk")
+
+        def is_named():
+            seen = w.cluster("a")
+            why = member_at(seen, "c")["why"]
+            return member_at(seen, "c")["state"] == "refused" and "another disk" in why and "assay cluster remove c" in why \
+                and seen["reached"] == 2
+        eventually(is_named, "a says what c is, and does not count it")
+        eventually(lambda: "c is refused: a hello was refused" in w.at("a", "cluster", "status").out, "people read it as well")
+        eventually(lambda: any("its disk is another one" in p and "another disk" in p for p in w.cluster("c")["problems"]),
+                   "c says what it was told")
+        ready((w.members["c"].address, 7101), 503, "it has taken nothing over")
         w.put("a", "unharmed")
+
+
+def scenario_cluster_full_disk():
+    """A member whose disk is full is named by the others, with what to do, until there is room."""
+    with three() as w:
+        w.mount_tmpfs(w.members["c"].data, "32m")
+        w.form()
+        names = itertools.count()
+        ballast = w.members["c"].data / "ballast"
+
+        def is_named():
+            fill(w.members["c"].data)
+            w.at("a", "apply", "-f", "-", text=Harmed.large(f"p{next(names)}")["files"][0]["text"])
+            c = member_at(w.cluster("a"), "c")
+            return c["state"] == "full" and "free some" in c["why"]
+        eventually(is_named, "a says that the disk of c is full")
+        ballast.unlink()
+        eventually(lambda: member_at(w.cluster("a"), "c")["state"] == "up", "and no longer")
+        w.settled()
+
+
+def scenario_cluster_damaged_copy():
+    """A member that finds its records damaged is named by the others, with what to do."""
+    with three().form() as w:
+        mark = b"bitflipped"
+        w.put("a", mark.decode())
+        state = w.members["c"].data / "ledger/data.mdb"
+        eventually(lambda: mark in state.read_bytes(), "the state's commit, which is a lazy one, is there")
+        w.kill("c")
+        expect(flip(state, mark), "its bytes are in the state")
+        w.begin("c")
+        eventually(lambda: member_at(w.cluster("a"), "c")["state"] == "damaged", "a says what c is")
+        w.at("a", "cluster", "status").ends(0, "c is damaged: ", "assay cluster remove c")
 
 
 def loaded(w, names, deed, least=20, asked=None):

@@ -195,6 +195,55 @@ TEST_CASE("who was removed while it was away learns it by the closed doors of al
   CHECK(half.problem.find("removed") == std::string::npos);
 }
 
+TEST_CASE("who lost its disk and knows nobody any more is told why nobody lets it in") {
+  member_seen closed{.is_closed_to_us = true, .why = "coordinator 3 has another disk"};
+  for (std::uint64_t leader : {0, 1}) { // It may hear the one that does not hear it.
+    auto shut = health_of(ledger::head_row{}, engine(3, leader, {}), {{1, closed}});
+    CHECK(shut.problem.find("coordinator 3 has another disk") != std::string::npos);
+  }
+  auto half = health_of(ledger::head_row{}, engine(3, 0, {}), {{1, closed}, {2, {}}});
+  CHECK(half.problem.find("another disk") == std::string::npos);
+}
+
+TEST_CASE("a member whose hello is refused is no reached one, whatever its own door lets in") {
+  auto all = head({named(1), named(2), named(3)});
+  member_seen wiped{.is_up = true, .refused = "coordinator 3 has another disk"};
+  auto h = health_of(all, engine(1, 1, three), {{2, {.is_up = true}}, {3, wiped}});
+  CHECK(h.reached == 2);
+  CHECK(h.members[1].state == "up");
+  CHECK(h.members[1].why.empty());
+  CHECK(h.members[2].state == "refused");
+  CHECK(h.members[2].why.find("coordinator 3 has another disk") != std::string::npos);
+  CHECK(h.members[2].why.find("assay cluster remove c3") != std::string::npos);
+  auto alone = health_of(all, engine(1, 0, three), {{2, {}}, {3, wiped}});
+  CHECK(alone.problem.find("away (c2, c3)") != std::string::npos);
+}
+
+TEST_CASE("what a member says of its disk is shown while it is up") {
+  auto state = [](member_seen one) {
+    auto h = health_of(head({named(1), named(2)}), engine(1, 1, three), {{2, std::move(one)}});
+    return h.members[1].state + (h.members[1].why.empty() ? "" : "+");
+  };
+  CHECK(state({.is_up = true}) == "up");
+  CHECK(state({.is_up = true, .disk = {.is_full = true}}) == "full+");
+  CHECK(state({.is_up = true, .disk = {.is_full = true, .is_damaged = true}}) == "damaged+");
+  CHECK(state({.disk = {.is_full = true, .is_damaged = true}}) == "away");
+}
+
+TEST_CASE("a refused hello is a copy's, and says nothing of a member that was heard a moment ago") {
+  const steady_time now{std::chrono::hours{1}};
+  const problem refusal{problem_kind::forbidden, "another disk", "10.0.0.3:7104", {}};
+  auto refused = [&](auto heard, const problem& why) {
+    member_seen one{.clock_told = heard};
+    note_refusal(one, why, now);
+    return one.refused;
+  };
+  CHECK(refused(steady_time{}, refusal) == "another disk");
+  CHECK(refused(now - limits::clock_told_ages, refusal) == "another disk");
+  CHECK(refused(now - limits::clock_told_ages + std::chrono::milliseconds{1}, refusal).empty());
+  CHECK(refused(steady_time{}, {problem_kind::invalid, "no such lane", {}, {}}).empty());
+}
+
 TEST_CASE("peers are the other members whose key is not revoked") {
   ledger::tables t;
   t.head = head({named(1), named(2), named(3)});
