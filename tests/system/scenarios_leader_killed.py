@@ -80,7 +80,7 @@ def scenario_leader_killed_in_a_qualification():
         w.start_agent()
         w.patiently("a", "apply", "-f", w.catalog())
         name = w.patiently("a", "get", "implementations", "-o", "json").json()[0]["name"]
-        w.behave(pace_s=0.5)
+        w.behave(pace_s=0.2)
         w.patiently("a", "qualify", name)
         gone = w.leader()
         eventually(lambda: w.seen(part="capital of Japan"), "the suite runs")
