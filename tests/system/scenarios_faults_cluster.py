@@ -120,6 +120,15 @@ def flip(file, mark):
     return data.count(mark)
 
 
+def put_for_good(w, member, mark):
+    """A record that is in the member's state; its pages lie in the file before their commit is whole, a later one's do not."""
+    state = w.members[member].data / "ledger/data.mdb"
+    for name in (mark, "another"):
+        w.put("a", name)
+        eventually(lambda: name.encode() in state.read_bytes(), "the state's commit, which is a lazy one, is there")
+    return state
+
+
 def scenario_f15_truncated_store():
     """A store that was cut, or is gone, is refused with its reason; that disk joins anew under another id."""
     with three().form() as w:
@@ -288,10 +297,7 @@ def scenario_f14_bit_flip():
     """A record whose bytes changed on one member's disk is found there, by number; it leads no more; the others are unharmed."""
     with three().form() as w:
         mark = "bitflipped"
-        w.put("a", mark)
-        w.put("a", "another")
-        state, journal = (w.members["c"].data / name for name in ("ledger/data.mdb", "raft/journal"))
-        eventually(lambda: mark.encode() in state.read_bytes(), "the state's commit, which is a lazy one, is there")
+        state, journal = put_for_good(w, "c", mark), w.members["c"].data / "raft/journal"
         w.kill("c")
         expect(flip(journal, mark.encode()), "its bytes are in the log")
         w.refuses_to_start("c", 1, str(journal), "is damaged, and frame")
