@@ -154,43 +154,6 @@ void node_link_state::hear(fabric::native_samples& what) {
   samples_ = std::move(what.samples);
 }
 
-void node_link_state::hear(const fabric::adopt_offer& what) {
-  auto taken = take(what);
-  fabric::adopt_outcome outcome{.url = what.url};
-  if (taken)
-    outcome.implementation = *taken;
-  else
-    outcome.what = taken.error().what, outcome.next = taken.error().next;
-  log::info(
-    taken ? "adoption_taken" : "adoption_refused",
-    {{"host", options_.host.value},
-     {"url", what.url},
-     {"as", outcome.implementation.value},
-     {"why", outcome.what},
-     {"next", outcome.next}}
-  );
-  options_.send(options_.host, std::move(outcome));
-}
-
-/// Declared by records in the host's name; the pool then has it watched like any replica.
-result<implementation_id, problem> node_link_state::take(const fabric::adopt_offer& what) {
-  auto pools = my_pools();
-  if (!tables_.tables || pools.empty())
-    return unexpected{problem{
-      problem_kind::unavailable,
-      "the host is in no pool yet",
-      what.url,
-      "declare a pool of the host's family; then adopt again"}};
-  ledger::adoption offered{
-    options_.host, pools.front(), what.url, {what.model}, what.profile, what.project};
-  auto declarations = ledger::declarations_for(*tables_.tables, offered);
-  if (!declarations)
-    return unexpected{declarations.error()};
-  for (auto& one : *declarations)
-    record(std::move(one), "assay-agent adopt " + what.url, ledger::trust::claimed);
-  return ledger::adopted_as(offered);
-}
-
 void node_link_state::lose(const agent_lost& what) {
   if (what.session != options_.session)
     return;
@@ -371,36 +334,6 @@ void node_link_state::meet_pools() {
     for (auto [generation, report] : std::map{replicas_})
       hear(report);
   }
-}
-
-void node_link_state::record(ledger::payload what, const std::string& why, ledger::trust believed) {
-  auto proposal = ledger::make_record(
-    std::move(what),
-    {options_.host.value, ledger::authentication::curve},
-    {"observed", why},
-    believed
-  );
-  // All but the record's id: it differs each time, the fact does not.
-  auto fact = proposal;
-  fact.record_id = {};
-  auto key = sha256(wire::encode(fact));
-  if (!proposed_.try_emplace(key, false).second)
-    return;
-  self_->request(options_.ledger, limits::proposal_patience, propose{std::move(proposal)})
-    .then(
-      [this, key](const proposed& done) {
-        if (done.answer) {
-          proposed_[key] = true; // The tables that hold it are on their way.
-          return;
-        }
-        proposed_.erase(key);
-        log::warn("observation_not_recorded", {{"why", to_text(done.answer.error())}});
-      },
-      [this, key](const caf::error&) {
-        // Not answered in time: the next report proposes it again.
-        proposed_.erase(key);
-      }
-    );
 }
 
 node_link_actor::behavior_type node_link_behavior(

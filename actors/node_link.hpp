@@ -10,8 +10,10 @@
 
 #include <caf/typed_event_based_actor.hpp>
 
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +29,13 @@ struct node_link_options {
   std::uint64_t session = 0;
   ledger_actor ledger;
   agent_sender send;
+};
+
+/// An offer whose records go one after the other, because each stands on the one before.
+struct adoption_under_way {
+  fabric::adopt_offer offer;
+  implementation_id as;
+  std::deque<ledger::declared> left;
 };
 
 class node_link_state {
@@ -50,7 +59,8 @@ private:
   void hear(const fabric::artifact_report& what);
   void hear(fabric::native_samples& what);
   void hear(const fabric::adopt_offer& what);
-  result<implementation_id, problem> take(const fabric::adopt_offer& what);
+  void declare_next(const std::shared_ptr<adoption_under_way>& of);
+  void conclude(const fabric::adopt_offer& of, const result<implementation_id, problem>& taken);
   template <class Other>
   void hear(const Other&) {
   } // Hello, heartbeats and joining end in the fabric; logs have their askers.
@@ -65,8 +75,13 @@ private:
   void stop_stray(const fabric::replica_report& report) const;
   void note_stack();
   void want_artifacts();
+  using recorded = std::function<void(const result<void, problem>&)>;
+  /// `done` is told once: the fact is on record, it was refused, or the ledger has not said.
   void record(
-    ledger::payload what, const std::string& why, ledger::trust believed = ledger::trust::verified
+    ledger::payload what,
+    const std::string& why,
+    ledger::trust believed = ledger::trust::verified,
+    recorded done = {}
   );
 
   node_link_actor::pointer self_;

@@ -171,6 +171,7 @@ struct AdoptOffer {
     never @4 :Void;
     at @5 :Int64;  # ms since 1970 UTC
   }
+  number @6 :UInt64;  # the agent's; the answer repeats it
 }
 
 # From the holder of a join token, and the only thing it may say.
@@ -298,7 +299,7 @@ struct WantLog {
 
 # What became of an offer.
 struct AdoptOutcome {
-  url @0 :Text;  # of the offer
+  number @0 :UInt64;  # of the offer
   implementation @1 :Text;  # what it is called from now on; empty: it was not taken
   what @2 :Text;  # why not
   next @3 :Text;  # what to do

@@ -59,7 +59,7 @@ void uplink_state::close(const session_lost& what) {
   answer_offer(unexpected{problem{
     problem_kind::unavailable,
     "the session ended before the coordinator said what became of the offer",
-    offered_url_,
+    offered_.url,
     "adopt again; what was taken already is taken once"}});
 }
 
@@ -236,24 +236,27 @@ void uplink_state::offer(
   answer_offer(unexpected{problem{
     problem_kind::unavailable,
     "another server was offered meanwhile",
-    offered_url_,
+    offered_.url,
     "assay get implementations shows whether it was taken; else adopt it again"}});
-  offered_url_ = question.offer.url;
+  const auto number = offered_.number + 1;
+  offered_ = question.offer;
+  offered_.number = number;
   when_offered_ = std::move(answer);
-  if (!host_->send(question.offer))
+  if (!host_->send(offered_))
     answer_offer(unexpected{problem{
       problem_kind::unavailable,
       "the agent has no session with a coordinator",
-      question.offer.url,
+      offered_.url,
       "look into the agent's log for `session_lost`, and try again"}});
 }
 
 void uplink_state::carry_out(const fabric::adopt_outcome& outcome) {
-  if (outcome.url != offered_url_)
-    return;
+  if (outcome.number != offered_.number)
+    return; // Of an offer that was answered already.
   if (!outcome.implementation.value.empty())
     return answer_offer(outcome.implementation);
-  answer_offer(unexpected{problem{problem_kind::refused, outcome.what, outcome.url, outcome.next}});
+  answer_offer(unexpected{problem{problem_kind::refused, outcome.what, offered_.url, outcome.next}}
+  );
 }
 
 void uplink_state::answer_offer(result<implementation_id, problem> taken) {

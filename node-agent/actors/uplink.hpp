@@ -75,8 +75,7 @@ private:
   std::optional<fabric::inventory> inventory_;
   std::vector<fabric::native_sample> samples_;
   std::optional<std::string> draining_;
-  /// One person asks at a time; who asks after them has seen them leave.
-  std::string offered_url_;
+  fabric::adopt_offer offered_; ///< The newest, and the only one that is waited for.
   caf::typed_response_promise<adopt_answer> when_offered_;
   caf::typed_response_promise<all_stopped> when_stopped_;
 };

@@ -16,7 +16,6 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr auto question_patience = 2s;
-constexpr auto offer_patience = 4s; ///< The coordinator answers, not this agent.
 
 problem no_answer(const caf::error&) {
   return {
@@ -52,7 +51,7 @@ take_offer(caf::actor_system& system, const uplink_actor& uplink, const std::str
     return refuse(offer.error());
   caf::scoped_actor self{system};
   http::service_response response;
-  self->request(uplink, offer_patience, adopt_question{*offer})
+  self->request(uplink, limits::adoption_patience, adopt_question{*offer})
     .receive(
       [&](const adopt_answer& answer) {
         response = answer.taken ? taken(*answer.taken) : refuse(answer.taken.error());
@@ -206,23 +205,25 @@ send_offer(const std::filesystem::path& data, const fabric::adopt_offer& offer) 
   address.unix_path = control_socket(data).native();
   http::client_request request{"POST", "/adopt", {{"Content-Type", "application/json"}}, {}};
   request.body = to_json(offer);
-  auto got = http::exchange(address, request, {1s, offer_patience + 2s, 5s, 1 << 16});
+  auto got = http::exchange(address, request, {1s, limits::adoption_patience + 2s, 5s, 1 << 16});
   if (!got)
     return unexpected{no_agent(data)};
   boost::system::error_code error;
   auto document = json::parse(got->body, error);
   auto answer = !error && document.is_object() ? document.as_object() : json::object{};
-  if (got->status == 200)
-    return implementation_id{text_at(answer, "implementation")};
+  auto as = text_at(answer, "implementation");
+  if (got->status == 200 && !as.empty())
+    return implementation_id{std::move(as)};
   problem why{
-    got->status == http_status(problem_kind::refused)   ? problem_kind::refused
-    : got->status == http_status(problem_kind::invalid) ? problem_kind::invalid
-                                                        : problem_kind::unavailable,
+    kind_of_status(got->status).value_or(problem_kind::unavailable),
     text_at(answer, "what"),
     text_at(answer, "where"),
     text_at(answer, "next")};
-  if (why.what.empty())
-    why.what = "the agent refused it", why.where = data.native();
+  if (why.what.empty()) {
+    why.what = "the agent answered with status " + std::to_string(got->status) + " and no reason";
+    why.where = data.native();
+    why.next = "see that assay-agent is of the version of the agent that runs";
+  }
   return unexpected{why};
 }
 

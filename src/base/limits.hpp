@@ -55,6 +55,7 @@ inline constexpr auto reader_age = 2s;               ///< Oldest read transactio
 inline constexpr std::uint32_t map_use_percent = 70; ///< Above it proposals are refused.
 inline constexpr auto clock_jump = 5s;               ///< Wall against boot time, single voter.
 inline constexpr auto proposal_patience = 10s;       ///< Until an actor takes a proposal for lost.
+inline constexpr auto adoption_patience = 15s; ///< Until who offers a server is answered anyway.
 inline constexpr auto mover_tick = 1s;
 inline constexpr auto dispatcher_tick = 500ms;
 inline constexpr std::size_t evaluation_threads = 4; ///< Asks in flight, all runs together.
@@ -202,6 +203,7 @@ static_assert(
 );
 static_assert(upstream_idle < 5s, "engines close an idle connection at 5 s");
 static_assert(fingerprint_every * 2 <= 10s, "drift is reported within 10 s");
+static_assert(adoption_patience > proposal_patience, "a proposal's own end is told");
 static_assert(payload_bytes < message_bytes);
 static_assert(payload_bytes < proposal_bytes && proposal_bytes < batch_bytes);
 static_assert(event_bytes < stream_buffer_bytes);

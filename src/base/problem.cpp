@@ -2,6 +2,9 @@
 
 #include "src/base/text.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace assay {
 
 namespace {
@@ -42,6 +45,11 @@ int exit_code(problem_kind kind) {
 
 int http_status(problem_kind kind) {
   return find(kind).http_status;
+}
+
+std::optional<problem_kind> kind_of_status(int http_status) {
+  auto at = std::ranges::find(rows, http_status, &row::http_status);
+  return at == std::end(rows) ? std::nullopt : std::optional{at->kind};
 }
 
 std::string_view name(problem_kind kind) {

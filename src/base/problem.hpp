@@ -2,6 +2,7 @@
 // What a person is told when something could not be done: what happened, where, and what to do
 // next.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,8 @@ std::string to_text(const problem& p);
 
 int exit_code(problem_kind kind);
 int http_status(problem_kind kind);
+/// The kind that has this status; nothing for any other.
+std::optional<problem_kind> kind_of_status(int http_status);
 std::string_view name(problem_kind kind);
 
 } // namespace assay

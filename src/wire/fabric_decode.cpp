@@ -235,6 +235,7 @@ adopt_offer read(field_reader& in, s::AdoptOffer::Reader m) {
     .model = in.text(m.getModel()),
     .profile = {in.text(m.getProfile())},
     .project = {in.text(m.getProject())},
+    .number = m.getNumber(),
   };
   switch (m.getEndsAt().which()) {
   case s::AdoptOffer::EndsAt::NEVER:
@@ -396,7 +397,7 @@ want_log read(field_reader& in, s::WantLog::Reader m) {
 
 adopt_outcome read(field_reader& in, s::AdoptOutcome::Reader m) {
   return {
-    .url = in.text(m.getUrl()),
+    .number = m.getNumber(),
     .implementation = {in.text(m.getImplementation())},
     .what = in.text(m.getWhat()),
     .next = in.text(m.getNext()),

@@ -193,6 +193,7 @@ struct adopt_offer {
   profile_id profile;
   project_id project;             ///< Whom it serves until an operator approves.
   std::optional<wall_ms> ends_at; ///< When its owner will stop it.
+  std::uint64_t number = 0;       ///< The agent's; the outcome repeats it.
 
   friend bool operator==(const adopt_offer&, const adopt_offer&) = default;
 };
@@ -341,7 +342,7 @@ struct want_log {
 
 /// Answers `adopt_offer`.
 struct adopt_outcome {
-  std::string url;                  ///< Of the offer.
+  std::uint64_t number = 0;         ///< Of the offer.
   implementation_id implementation; ///< What it is called from now on; empty: it was not taken.
   std::string what;                 ///< Why not.
   std::string next;                 ///< What to do then.

@@ -351,8 +351,8 @@ TEST_CASE("who offers a server is told what the coordinator made of that offer a
       s,
       url,
       [&] {
-        s.command(fabric::adopt_outcome{"http://127.0.0.1:1", {"another"}, {}, {}});
-        s.command(fabric::adopt_outcome{url, {"m/p/adopted-h-8000"}, {}, {}});
+        s.command(fabric::adopt_outcome{2, {"another"}, {}, {}});
+        s.command(fabric::adopt_outcome{1, {"m/p/adopted-h-8000"}, {}, {}});
       }
     )
     == "m/p/adopted-h-8000"
@@ -362,11 +362,30 @@ TEST_CASE("who offers a server is told what the coordinator made of that offer a
       s,
       url,
       [&] {
-        s.command(fabric::adopt_outcome{url, {}, "no such profile", "declare it"});
+        s.command(fabric::adopt_outcome{1, {"m/p/adopted-h-8000"}, {}, {}}); // Late, and twice.
+        s.command(fabric::adopt_outcome{2, {}, "no such profile", "declare it"});
       }
     )
     == "http://127.0.0.1:8000: no such profile; declare it"
   );
+}
+
+TEST_CASE("who offers a second server ends the wait for the first, which is told so") {
+  scene s;
+  std::string second;
+  CHECK(
+    told_of_offer(
+      s,
+      "http://127.0.0.1:8000",
+      [&] {
+        second = told_of_offer(s, "http://127.0.0.1:9000", [&] {
+          s.command(fabric::adopt_outcome{2, {"m/p/adopted-h-9000"}, {}, {}});
+        });
+      }
+    ).find("http://127.0.0.1:8000: another server was offered meanwhile")
+    == 0
+  );
+  CHECK(second == "m/p/adopted-h-9000");
 }
 
 TEST_CASE("an offer that a lost session leaves open is answered at once") {

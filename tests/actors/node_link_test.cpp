@@ -101,7 +101,7 @@ struct scene {
         return told;
     return nullptr;
   }
-  fabric::adopt_offer offer() { return {"http://127.0.0.1:8000", "m", {"http"}, {"lab"}, {}}; }
+  fabric::adopt_offer offer() { return {"http://127.0.0.1:8000", "m", {"http"}, {"lab"}, {}, 3}; }
 };
 
 } // namespace
@@ -261,6 +261,47 @@ TEST_CASE("an offered server is declared, watched, and believed no further than 
   CHECK(s.ledger.refused.empty());
 }
 
+TEST_CASE("an offer is answered when all that declares it is on record, and not before") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.ledger.is_held = true;
+  s.say(s.offer());
+  for (int declared = 0; s.ledger.waiting() > 0; ++declared) {
+    REQUIRE(declared < 8);
+    CHECK_FALSE(s.outcome());
+    s.ledger.release();
+    s.stage.settle();
+  }
+  REQUIRE(s.outcome());
+  CHECK(s.outcome()->number == 3);
+  CHECK(s.outcome()->implementation.value == "m/cpu-a/adopted-node-8000");
+  CHECK(s.ledger.world.t.implementations->contains({"m/cpu-a/adopted-node-8000"}));
+}
+
+TEST_CASE("an offer whose second declaration is not taken is answered with the reason, and taken "
+          "when made again") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.ledger.is_held = true;
+  s.say(s.offer());
+  s.ledger.release(); // The artifact.
+  s.stage.settle();
+  s.ledger.down = "the disk is full";
+  s.ledger.release();
+  s.stage.settle();
+  REQUIRE(s.outcome());
+  CHECK(s.outcome()->implementation.value.empty());
+  CHECK(s.outcome()->what == "the disk is full");
+  CHECK_FALSE(s.ledger.world.t.implementations->contains({"m/cpu-a/adopted-node-8000"}));
+  s.ledger.down.clear();
+  s.ledger.is_held = false;
+  s.say(s.offer());
+  CHECK(s.outcome()->implementation.value == "m/cpu-a/adopted-node-8000");
+  CHECK(s.ledger.world.t.implementations->contains({"m/cpu-a/adopted-node-8000"}));
+}
+
 TEST_CASE(
   "an offer for a model that nobody declared declares nothing, and whoever offered it is told why"
 ) {
@@ -273,7 +314,7 @@ TEST_CASE(
   CHECK(s.ledger.all<ledger::declared>().empty());
   const auto* outcome = s.outcome();
   REQUIRE(outcome);
-  CHECK(outcome->url == offer.url);
+  CHECK(outcome->number == 3);
   CHECK(outcome->implementation.value.empty());
   CHECK(outcome->what == "there is no model 'nothing'");
   CHECK_FALSE(outcome->next.empty());

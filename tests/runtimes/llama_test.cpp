@@ -259,7 +259,7 @@ private:
   }
 
   void take(fabric::adopt_offer offered) {
-    hub_->send(host, fabric::adopt_outcome{offered.url, {"chat/local/adopted-n1"}, {}, {}});
+    hub_->send(host, fabric::adopt_outcome{offered.number, {"chat/local/adopted-n1"}, {}, {}});
     offer_ = std::move(offered);
   }
   void count_session() {

@@ -132,6 +132,9 @@ inline std::vector<std::pair<std::string, agent_message>> agent_samples() {
     {"log_chunk", log_chunk{{"m/p/a/0@h"}, 7, 1'024, "line\n", true}},
     {"adopt_offer",
      adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}, wall_ms{1'764'000'000'000}}},
+    {"adopt_offer_numbered",
+     adopt_offer{
+       "http://127.0.0.1:8000", "m", {"http"}, {"physics"}, wall_ms{1'764'000'000'000}, 7}},
     {"join", join{"host-2", {a_digest(6).bytes}}},
     {"join_member", a_join()},
   };
@@ -156,8 +159,7 @@ inline std::vector<std::pair<std::string, coordinator_message>> coordinator_samp
     {"closing_not_leader",
      closing{closing_reason::not_leader, "moved", a_coordinator(1), {a_coordinator(2)}}},
     {"joined_cluster", a_joined()},
-    {"adopt_outcome",
-     adopt_outcome{"http://127.0.0.1:8000", {"m/p/adopted-h-8000"}, "not declared", "apply it"}},
+    {"adopt_outcome", adopt_outcome{7, {"m/p/adopted-h-8000"}, "not declared", "apply it"}},
   };
 }
 

@@ -63,7 +63,10 @@ public:
     while (!waiting_.empty()) {
       auto next = std::move(waiting_.front());
       waiting_.pop_front();
-      next.done(apply(next.bytes));
+      if (down.empty())
+        next.done(apply(next.bytes));
+      else
+        next.done(unexpected{problem{problem_kind::unavailable, down, {}, {}}});
       publish();
     }
   }
@@ -83,6 +86,7 @@ public:
   ledger::test::world world;
   ledger_actor actor;
   bool is_held = false;              ///< Proposals wait for `release`.
+  std::string down;                  ///< Why no proposal is taken; empty: they are.
   std::vector<ledger::record> taken; ///< From proposals, in order.
   std::vector<std::string> refused;  ///< Codes, in order.
 
