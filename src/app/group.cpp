@@ -44,6 +44,17 @@ void note_refusal(member_seen& one, const problem& why, steady_time at) {
     one.refused = why.what;
 }
 
+void note_reach(member_seen& one, bool is_up, const problem& why) {
+  if (!is_up) {
+    one.disk = {}; // What comes back says itself how its disk is.
+    if (why.kind != problem_kind::forbidden)
+      one.refused.clear(); // It may have ended. If it has not, it says hello again.
+  }
+  one.is_up = is_up;
+  one.is_closed_to_us = !is_up && why.kind == problem_kind::forbidden;
+  one.why = text_of(why);
+}
+
 result<void, problem> group::start(store::ledger_engine& engine) {
   peers::link_options how;
   how.listen = options_.listen;
@@ -222,7 +233,7 @@ std::map<std::uint64_t, member_seen> group::seen() const {
 bool group::is_reached(std::uint64_t node) const {
   std::lock_guard hold{mutex_};
   auto found = seen_.find(node);
-  return found != seen_.end() && found->second.is_up && found->second.refused.empty();
+  return found != seen_.end() && is_of_use(found->second);
 }
 
 void group::send(consensus::message what) {
@@ -280,11 +291,7 @@ void group::note(std::uint64_t node, peers::lane lane, bool is_up, const problem
       log::info(
         is_up ? "peer_up" : "peer_down", {{"node", std::to_string(node)}, {"why", text_of(why)}}
       );
-    if (!is_up && why.kind != problem_kind::forbidden)
-      one.refused.clear(); // It may have ended. If it has not, it says hello again.
-    one.is_up = is_up;
-    one.is_closed_to_us = !is_up && why.kind == problem_kind::forbidden;
-    one.why = text_of(why);
+    note_reach(one, is_up, why);
   }
   if (options_.reach)
     options_.reach(node, lane, is_up);

@@ -47,12 +47,20 @@ struct member_seen {
   peers::disk_told disk;             ///< As it said last.
 };
 
+/// Whether consensus can count on it: what it sends is heard here. Pure.
+inline bool is_of_use(const member_seen& one) {
+  return one.is_up && one.refused.empty();
+}
+
 /// Which schema version each member's program knows, our own too. Pure.
 std::map<std::uint64_t, std::uint32_t>
 known_versions(const std::map<std::uint64_t, member_seen>& seen, const peers::identity& self);
 
 /// Something that `one` sent was refused. Pure.
 void note_refusal(member_seen& one, const problem& why, steady_time at);
+
+/// The way to `one` came up, or went for this reason. Pure.
+void note_reach(member_seen& one, bool is_up, const problem& why);
 
 class group final : public store::peer_sender {
 public:

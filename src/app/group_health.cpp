@@ -26,11 +26,6 @@ void add_to(std::string& list, const std::string& name) {
   list += (list.empty() ? "" : ", ") + name;
 }
 
-/// Whether consensus can count on it: what it sends is heard here.
-bool is_of_use(const member_seen& one) {
-  return one.is_up && one.refused.empty();
-}
-
 struct standing_of {
   std::string state, why;
 };
@@ -123,11 +118,6 @@ shut_out(const store::engine_status& now, const std::map<std::uint64_t, member_s
                          + why;
 }
 
-bool is_removed(const ledger::head_row& head, std::uint64_t self) {
-  return self <= head.last_member
-         && std::ranges::find(head.members, self, &ledger::member::id) == head.members.end();
-}
-
 std::string problem_of(const group_health& h, const reach& r, const store::engine_status& now) {
   if (now.leader_id != 0)
     return {};
@@ -146,6 +136,11 @@ std::string problem_of(const group_health& h, const reach& r, const store::engin
 }
 
 } // namespace
+
+bool is_removed(const ledger::head_row& head, std::uint64_t self) {
+  return self <= head.last_member
+         && std::ranges::find(head.members, self, &ledger::member::id) == head.members.end();
+}
 
 group_health health_of(
   const ledger::head_row& head,

@@ -27,6 +27,9 @@ struct group_health {
   std::string problem;                ///< For a person, with what to do; empty: there is none.
 };
 
+/// Whether the ledger named this member and does so no more.
+bool is_removed(const ledger::head_row& head, std::uint64_t self);
+
 group_health health_of(
   const ledger::head_row& head,
   const store::engine_status& now,

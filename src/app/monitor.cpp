@@ -1,5 +1,6 @@
 #include "src/app/monitor.hpp"
 
+#include "src/app/group_health.hpp"
 #include "src/app/proposing.hpp"
 
 #include <algorithm>
@@ -23,10 +24,13 @@ struct readiness {
 readiness readiness_of(const parts& p, const monitor_view& now) {
   if (now.stage != stage::serving)
     return {false, now.stage == stage::starting ? "starting" : "stopping"};
-  if (!tables_of(*p.engine->current())->head.cluster)
+  auto tables = tables_of(*p.engine->current());
+  if (!tables->head.cluster)
     return {false, "it has taken nothing over from the others yet; assay cluster status says why"};
   auto ledger = p.engine->status();
-  auto is_led = ledger.leader_id != 0 || !p.settings.is_coordinator;
+  if (is_removed(tables->head, ledger.server_id))
+    return {false, "it was removed from the cluster; assay cluster status says what to do"};
+  auto is_led = ledger.leader_id != 0;
   auto serves = p.settings.has_ingress && (is_led || now.had_leader);
   if (!is_led)
     return {serves, "the ledger has no leader; assay cluster status says why"};
@@ -71,7 +75,7 @@ std::string metrics_of(const parts& p) {
   }
   if (p.group)
     for (const auto& [node, one] : p.group->seen())
-      now.members_away += !one.is_up;
+      now.members_away += !is_of_use(one);
   now.blobs_missing = p.blob_keeper->missing();
   now.is_damaged = !p.scrub->damage().empty();
   now.scrub_rounds = p.scrub->rounds();

@@ -88,7 +88,12 @@ std::uint64_t core::leader() const {
   raft_id id = 0;
   const char* address = nullptr;
   raft_leader(&library_->raft, &id, &address);
-  return id;
+  // Who votes begins an election and so forgets it. Who does not would name a dead leader for ever.
+  // It says nothing while its snapshot is awaited.
+  const auto silence = library_->now - library_->heard_leader;
+  if (is_leader() || library_->installing || silence < 2 * library_->how.election_timeout_ms)
+    return id;
+  return 0;
 }
 
 std::uint64_t core::last_index() const {

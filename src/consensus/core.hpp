@@ -53,7 +53,7 @@ public:
 
   bool is_leader() const;
   std::uint64_t term() const;
-  std::uint64_t leader() const; ///< 0: unknown.
+  std::uint64_t leader() const; ///< 0: unknown, or not heard of for two election timeouts.
   std::uint64_t last_index() const;
   std::uint64_t commit_index() const;
   /// How far this member's log is known to agree with ours, durably; nothing unless we lead and

@@ -125,6 +125,8 @@ std::optional<refusal> core::library::receive_part(message& part, updates& into)
   event.receive.message = &native;
   auto refused = run_into(event, into); // Bytes that made no update were freed by the library.
   answers_older_term = false;
+  if (probe != nullptr || install != nullptr)
+    heard_leader = now;
   return refused;
 }
 

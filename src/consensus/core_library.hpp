@@ -39,6 +39,7 @@ struct core::library {
   mutable ::raft raft{};
   std::uint64_t now = 0;
   std::uint64_t last_timeout = 0;
+  std::uint64_t heard_leader = 0; ///< When it last sent entries, a beat or a snapshot.
   std::uint64_t first_index = 1;
   std::uint64_t commit = 0;
   std::uint64_t sequence = 0;

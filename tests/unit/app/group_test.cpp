@@ -244,6 +244,25 @@ TEST_CASE("a refused hello is a copy's, and says nothing of a member that was he
   CHECK(refused(steady_time{}, {problem_kind::invalid, "no such lane", {}, {}}).empty());
 }
 
+TEST_CASE("what a member said of its disk is forgotten when the way to it goes") {
+  member_seen one{.is_up = true, .disk = {true, true}};
+  note_reach(one, false, {problem_kind::unavailable, "nobody answers", {}, {}});
+  CHECK_FALSE(one.is_up);
+  CHECK_FALSE(one.disk.is_full);
+  CHECK_FALSE(one.disk.is_damaged);
+}
+
+TEST_CASE("who does not let us in stays refused while the way to it is down, and whoever else is "
+          "down does not") {
+  member_seen one{.refused = "another disk"};
+  note_reach(one, false, {problem_kind::forbidden, "it does not allow our key", {}, {}});
+  CHECK(one.is_closed_to_us);
+  CHECK(one.refused == "another disk");
+  note_reach(one, false, {problem_kind::unavailable, "nobody answers", {}, {}});
+  CHECK_FALSE(one.is_closed_to_us);
+  CHECK(one.refused.empty());
+}
+
 TEST_CASE("peers are the other members whose key is not revoked") {
   ledger::tables t;
   t.head = head({named(1), named(2), named(3)});

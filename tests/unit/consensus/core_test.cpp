@@ -208,6 +208,29 @@ TEST_CASE("a snapshot older than ours changes nothing, whether we or the library
   }
 }
 
+TEST_CASE("a member without a vote forgets a leader that it hears of no more, as the others do") {
+  auto members = voters(3);
+  members.push_back({4, "4", member_role::standby});
+  std::vector<disk> disks(4, bootstrapped(members));
+  std::vector<std::unique_ptr<server>> group;
+  std::uint64_t now = 0;
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    group.push_back(std::make_unique<server>(id, disks[id - 1], 1));
+    group.back()->start(now);
+  }
+  REQUIRE(elect(group, now) != nullptr);
+  auto& standby = *group[3];
+  const auto named = standby.core().leader();
+  REQUIRE(named != 0);
+  const auto forgets_at = now + 2 * settings{}.election_timeout_ms;
+  for (; now < forgets_at; now = std::min(standby.core().timeout_ms(), forgets_at)) {
+    CHECK(standby.core().leader() == named);
+    (void)standby.step(timed_out{}, now);
+  }
+  (void)standby.step(timed_out{}, now);
+  CHECK(standby.core().leader() == 0);
+}
+
 TEST_CASE("the library would take a group whose majority shares nobody with the one before") {
   const configuration swapped{{1, "1", member_role::voter}, {4, "4", member_role::voter}};
   for (bool is_guarded : {true, false}) {
