@@ -1,7 +1,6 @@
 #include "schema/fabric.capnp.h"
 #include "src/base/overloaded.hpp"
 #include "src/wire/fabric_codec.hpp"
-#include "src/wire/first_segment.hpp"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
@@ -181,6 +180,7 @@ void put(s::FromAgent::Builder to, const adopt_offer& m) {
   b.setProject(text(m.project.value));
   if (m.ends_at)
     b.getEndsAt().setAt(m.ends_at->value);
+  b.setNumber(m.number);
 }
 
 void put(s::JoiningMember::Builder b, const joining_member& m) {
@@ -303,7 +303,7 @@ void put(s::FromCoordinator::Builder to, const want_log& m) {
 
 void put(s::FromCoordinator::Builder to, const adopt_outcome& m) {
   auto b = to.initAdoptOutcome();
-  b.setUrl(text(m.url));
+  b.setNumber(m.number);
   b.setImplementation(text(m.implementation.value));
   b.setWhat(text(m.what));
   b.setNext(text(m.next));
@@ -354,7 +354,7 @@ void put(s::FromCoordinator::Builder to, const joined& m) {
 
 template <class Root, class Message>
 std::string flatten(const Message& message) {
-  capnp::MallocMessageBuilder builder{first_segment_words(0, 16)};
+  capnp::MallocMessageBuilder builder;
   auto root = builder.initRoot<Root>();
   std::visit([&](const auto& m) { put(root, m); }, message);
   auto words = capnp::messageToFlatArray(builder);

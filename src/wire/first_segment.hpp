@@ -9,7 +9,8 @@
 namespace assay::wire {
 
 /// Words for a first segment that holds `content_bytes` of texts and bytes in up to `parts` structs
-/// or lists. Too few cost another segment, nothing else.
+/// or lists. Readers take 16 segments at most, so who cannot say what a message holds leaves the
+/// library its own size.
 inline unsigned first_segment_words(std::size_t content_bytes, std::size_t parts) {
   constexpr std::size_t root_words = 32, part_words = 8;
   return static_cast<unsigned>(

@@ -114,7 +114,7 @@ verdict refuse_one(const blob_page& m) {
   if (auto bad = refuse_more("blob_page.size", m.size, limits::blob_bytes))
     return bad;
   if (m.is_missing && (m.size != 0 || !m.bytes.empty()))
-    return wrong("blob_page", "of a blob that is missing has content", "It has none");
+    return wrong("blob_page", "of a blob that is missing has content", "it has none");
   if (m.is_missing)
     return {};
   if (auto bad = refuse_more("blob_page.offset", m.offset, m.size))

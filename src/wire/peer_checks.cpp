@@ -58,7 +58,7 @@ verdict refuse_entry(
     return {};
   auto members = consensus::decode_configuration(e.bytes);
   if (!members)
-    return wrong(where + ".bytes", std::string{members.error()}, "A change holds a configuration");
+    return wrong(where + ".bytes", std::string{members.error()}, "a change holds a configuration");
   return refuse_members(where + ".bytes", *members);
 }
 
@@ -67,7 +67,7 @@ verdict refuse_body(const consensus::request_vote& m, const consensus::message& 
     return wrong(
       "request_vote.candidate",
       "is " + text(m.candidate),
-      "A coordinator asks for itself, here " + text(whole.from)
+      "a coordinator asks for itself, here " + text(whole.from)
     );
   return refuse_end("request_vote.last", m.last_index, m.last_term, m.term);
 }
@@ -147,7 +147,7 @@ verdict refuse_one(const hello& m) {
   if (auto bad = refuse_number("hello.session", m.session))
     return bad;
   if (m.cluster == uuid{})
-    return wrong("hello.cluster", "is missing", "A cluster has an id of 16 bytes");
+    return wrong("hello.cluster", "is missing", "a cluster has an id of 16 bytes");
   if (m.disk.empty() || m.disk.size() > limits::name_bytes)
     return wrong(
       "hello.disk",
@@ -206,7 +206,7 @@ verdict refuse_rows(const state_page& page) {
         "allowed are 1 to " + text(limits::key_bytes)
       );
     if (key <= *before)
-      return wrong(where + ".key", "is not behind the key before it", "Keys ascend");
+      return wrong(where + ".key", "is not behind the key before it", "keys ascend");
     if (auto bad = refuse_more(where + ".value", value.size(), limits::row_bytes))
       return bad;
     before = &key;
@@ -222,7 +222,7 @@ verdict refuse_one(const state_page& m) {
   if (auto bad = refuse_more("state_page.after", m.after.size(), limits::key_bytes))
     return bad;
   if (m.is_refused && (m.is_last || !m.rows.empty()))
-    return wrong("state_page", "a source that refused sent rows", "It sends none");
+    return wrong("state_page", "a source that refused sent rows", "it sends none");
   if (auto bad = refuse_more("state_page.rows", m.rows.size(), limits::peer_page_rows))
     return bad;
   if (auto bad = refuse_rows(m))
@@ -232,7 +232,7 @@ verdict refuse_one(const state_page& m) {
   if (auto bad = refuse_more("state_page.term", m.term, number_max))
     return bad;
   if (m.is_last && (m.index == 0 || m.term == 0))
-    return wrong("state_page.index", "is missing", "The last page says what the state holds");
+    return wrong("state_page.index", "is missing", "the last page says what the state holds");
   return {};
 }
 
@@ -247,7 +247,7 @@ verdict refuse_from_to(
       "the sender's key belongs to coordinator " + text(key_of)
     );
   if (what.to != self)
-    return wrong(where + ".to", "is " + text(what.to), "We are coordinator " + text(self));
+    return wrong(where + ".to", "is " + text(what.to), "we are coordinator " + text(self));
   return {};
 }
 

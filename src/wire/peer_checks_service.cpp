@@ -183,7 +183,7 @@ verdict refuse_one(const clock_told& m) {
 
 verdict refuse_one(const service_told& m) {
   if (m.proposal.empty())
-    return wrong("service_told", "is empty", "It holds a record");
+    return wrong("service_told", "is empty", "it holds a record");
   return refuse_more("service_told", m.proposal.size(), limits::proposal_bytes);
 }
 

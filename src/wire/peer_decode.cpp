@@ -79,7 +79,7 @@ consensus::install_snapshot read(reader& in, s::InstallSnapshot::Reader m) {
     out.mark.configuration = *std::move(members);
   else
     in.note(damage(
-      "install_snapshot.configuration", std::string{members.error()}, "It holds 1 to 64 members"
+      "install_snapshot.configuration", std::string{members.error()}, "it holds 1 to 64 members"
     ));
   return out;
 }
@@ -207,7 +207,7 @@ std::optional<problem> refuse_frame(std::span<const std::byte> bytes) {
       "allowed are " + std::to_string(limits::peer_frame_bytes)
     );
   if (bytes.size() < sizeof(capnp::word) || bytes.size() % sizeof(capnp::word) != 0)
-    return damage("peer message", "has " + size + " bytes", "It is whole words of 8 bytes");
+    return damage("peer message", "has " + size + " bytes", "it is whole words of 8 bytes");
   std::uint32_t others = 0; // The table begins with the number of segments after the first.
   std::memcpy(&others, bytes.data(), sizeof others);
   if (others >= segments_most)

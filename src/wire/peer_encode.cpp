@@ -157,9 +157,9 @@ unsigned first_words(const peers::state_page& m) {
   return first_segment_words(content_bytes, 2 * m.rows.size() + 2);
 }
 
-/// The others are seldom, or small.
+/// The others are seldom.
 unsigned first_words(const auto&) {
-  return first_segment_words(0, 4);
+  return capnp::SUGGESTED_FIRST_SEGMENT_WORDS;
 }
 
 } // namespace

@@ -21,7 +21,7 @@ inline problem newer(std::string where) {
     problem_kind::refused,
     "is of a kind that this version does not know",
     std::move(where),
-    "It was ignored; bring all coordinators to one version",
+    "it was ignored; bring all coordinators to one version",
   };
 }
 

@@ -1,6 +1,6 @@
 // What coordinators hear, from any bytes to the consensus library: nothing is read past its end, a
-// refusal says why, what passes the checks comes out of its own bytes as it went in, and a member
-// that is told it, over a log of three entries, goes on.
+// refusal says why, what was read is written and read again as the same, and a member that is told
+// it, over a log of three entries, goes on.
 //
 // The input is steps of four bytes: the first chooses a sample message and ends the one before, or
 // says of the other three where its bytes change, and to what. An input that begins with 0xff is
@@ -44,10 +44,11 @@ public:
 
   void hear(consensus::message what) {
     now_ += 7;
-    (void)it_->receive(std::move(what), now_);
+    (void
+    )it_->receive(std::move(what), now_); // Whether it is of use to the member is its own matter.
     settle();
     if (now_ >= it_->wake_up_ms())
-      (void)it_->tick(now_);
+      (void)it_->tick(now_); // Likewise; `settle` looks whether it ended.
     settle();
   }
 
@@ -64,6 +65,7 @@ private:
         it_->state_is_durable(next.committed.back().index);
       if (next.fetch)
         it_->fetched(next.fetch->index);
+      check(it_->ended().empty(), "no message ends a member");
       if (!next.write)
         return;
       store(*next.write);
@@ -103,7 +105,7 @@ void take(std::string_view frame, member& by) {
   check(bytes.has_value(), "what was decoded fits a frame");
   auto again = wire::decode_peer_message(std::as_bytes(std::span{bytes->data(), bytes->size()}));
   check(again.has_value(), "our own bytes are read again");
-  check(wire::encode(*again).value() == *bytes, "a message comes out of its bytes as it went in");
+  check(wire::encode(*again).value() == *bytes, "what was read once is read the same again");
   auto* word = std::get_if<consensus::message>(&*said);
   if (word != nullptr && word->from != 1 && !peers::refuse_route(*said, word->from, 1))
     by.hear(std::move(*word));
@@ -112,8 +114,11 @@ void take(std::string_view frame, member& by) {
 const std::vector<std::string>& sample_frames() {
   static const auto all = [] {
     std::vector<std::string> out;
-    for (const auto& [name, what] : peers::test::samples())
-      out.push_back(wire::encode(what).value());
+    for (const auto& [name, what] : peers::test::samples()) {
+      const auto& frame = out.emplace_back(wire::encode(what).value());
+      auto read = wire::decode_peer_message(std::as_bytes(std::span{frame.data(), frame.size()}));
+      check(wire::encode(read.value()).value() == frame, "nothing of a sample is lost in reading");
+    }
     return out;
   }();
   return all;
