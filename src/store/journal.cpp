@@ -1,6 +1,7 @@
 #include "src/store/journal.hpp"
 
 #include "src/base/check.hpp"
+#include "src/base/log.hpp"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -122,27 +123,11 @@ result<pages, problem> pages_of(int fd, const std::filesystem::path& path) {
   return pages{*std::move(all), t.salt};
 }
 
-/// False: it is so already, or cannot be so.
+/// False: it cannot be so.
 bool set_direct(int fd, bool is_direct) {
   const int flags = ::fcntl(fd, F_GETFL);
   const int wanted = is_direct ? flags | O_DIRECT : flags & ~O_DIRECT;
-  return flags >= 0 && wanted != flags && ::fcntl(fd, F_SETFL, wanted) == 0;
-}
-
-/// 0 or errno.
-int write_at(int fd, std::string_view bytes, std::size_t at) {
-  while (!bytes.empty()) {
-    auto done = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done < 0 && errno == EINVAL && set_direct(fd, false))
-      continue; // A disk with larger blocks, or the rest of a write that a signal cut.
-    if (done < 0)
-      return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(done));
-    at += static_cast<std::size_t>(done);
-  }
-  return 0;
+  return flags >= 0 && ::fcntl(fd, F_SETFL, wanted) == 0;
 }
 
 } // namespace
@@ -206,7 +191,7 @@ std::optional<write_failure> journal::make(std::uint64_t settled) {
 }
 
 void journal::take(descriptor file) {
-  set_direct(file.get(), true); // Else, as on tmpfs, it goes through the page cache.
+  is_direct_ = set_direct(file.get(), true); // Else, as on tmpfs, it goes through the page cache.
   file_ = std::move(file);
 }
 
@@ -214,6 +199,34 @@ void journal::take(descriptor file) {
 
 bool journal::fits(std::size_t bytes) const {
   return is_open() && end_ + blocks_of(bytes) <= journal_bytes;
+}
+
+/// The buffer, to where the next frame goes. 0 or errno.
+int journal::write() {
+  for (std::size_t done = 0; done < buffer_.size();) {
+    if (int code = write_some(done); code == EINVAL && is_direct_)
+      leave_direct(); // A disk with larger blocks, or the rest of a write that a signal cut.
+    else if (code != 0 && code != EINTR)
+      return code;
+  }
+  return 0;
+}
+
+int journal::write_some(std::size_t& done) {
+  if (int code = fault_ ? fault_() : 0; code != 0)
+    return code;
+  const auto at = static_cast<off_t>(end_ + done);
+  auto more = ::pwrite(file_.get(), buffer_.data() + done, buffer_.size() - done, at);
+  if (more < 0)
+    return errno;
+  done += static_cast<std::size_t>(more);
+  return 0;
+}
+
+void journal::leave_direct() {
+  log::warn("journal_through_the_cache", {{"file", path_.string()}, {"why", "EINVAL"}});
+  is_direct_ = false;
+  set_direct(file_.get(), false); // When it cannot, the next write says so again, for good.
 }
 
 std::optional<write_failure> journal::append(std::string_view bytes) {
@@ -227,9 +240,7 @@ std::optional<write_failure> journal::append(std::string_view bytes) {
   );
   h.checksum = checksum_of(salt_, {buffer_.data(), sizeof h + bytes.size()});
   std::memcpy(buffer_.data(), &h.checksum, sizeof h.checksum);
-  int code = fault_ ? fault_() : 0;
-  if (code == 0)
-    code = write_at(file_.get(), {buffer_.data(), buffer_.size()}, end_);
+  int code = write();
   if (code == 0 && ::fdatasync(file_.get()) != 0)
     return write_failure{false, "syncing " + path_.string() + " failed: " + std::strerror(errno)};
   if (code != 0)

@@ -52,6 +52,9 @@ public:
 
   bool fits(std::size_t bytes) const;
 
+  /// Whether it is written past the page cache.
+  bool is_direct() const { return is_direct_; }
+
   /// Durable when it returns without a failure. After a failure that is not a full disk the fate of
   /// this frame is unknown, and nothing more may be appended.
   std::optional<write_failure> append(std::string_view bytes);
@@ -59,7 +62,7 @@ public:
   /// All frames are held elsewhere now: the next one goes to the start.
   void restart() { end_ = journal_block; }
 
-  /// Tests: an errno that stands in for what the disk reports.
+  /// Tests: an errno that stands in for what the disk reports of one write.
   void inject(std::function<int()> fault) { fault_ = std::move(fault); }
 
 private:
@@ -67,6 +70,9 @@ private:
   using blocks = std::vector<char, boost::alignment::aligned_allocator<char, journal_block>>;
 
   void take(descriptor file);
+  int write();
+  int write_some(std::size_t& done);
+  void leave_direct();
 
   std::filesystem::path path_;
   descriptor file_;
@@ -74,6 +80,7 @@ private:
   std::uint64_t last_ = 0;
   std::size_t end_ = 0; ///< Where the next frame goes.
   blocks buffer_;
+  bool is_direct_ = false;
   std::function<int()> fault_;
 };
 

@@ -164,6 +164,26 @@ TEST_CASE("a journal takes what fits to its last block, and no more") {
   CHECK(j.fits(room));
 }
 
+TEST_CASE("a disk that refuses direct writes is written through the cache from then on") {
+  scratch place;
+  auto out = made(place);
+  auto refusals = out.is_direct() ? 1 : 0; // tmpfs never takes any.
+  out.inject([&refusals] { return refusals-- > 0 ? EINVAL : 0; });
+  CHECK_FALSE(out.append("one"));
+  CHECK_FALSE(out.is_direct());
+  CHECK_FALSE(out.append("two"));
+  CHECK(found(place) == strings{"one", "two"});
+}
+
+TEST_CASE("a write that the cache's way refuses as well is a failure") {
+  scratch place;
+  auto out = made(place);
+  out.inject([] { return EINVAL; });
+  auto failed = out.append("one");
+  REQUIRE(failed);
+  CHECK_FALSE(failed->is_disk_full);
+}
+
 TEST_CASE("a full disk passes, and the same frame can be appended again") {
   scratch place;
   auto j = made(place);
