@@ -105,11 +105,14 @@ std::optional<finding> auditor::batch(const export_batch& b) {
   if (auto why = reapply(b))
     return why;
   ++batches_;
-  if (auto old = too_old(tables_.head, known_schema()); !old.empty())
-    return finding{tables_.head.seq, old, true};
   if (tables_.head.cluster != header_->cluster)
     return wrong("the records belong to another cluster than the header names");
-  return is_founded ? std::nullopt : check_founding(b.batch);
+  if (!is_founded)
+    if (auto why = check_founding(b.batch))
+      return why;
+  if (auto old = too_old(tables_.head, known_schema()); !old.empty())
+    return finding{tables_.head.seq, old, founding_.empty()}; // Before, no signature was checked.
+  return {};
 }
 
 std::optional<finding> auditor::check_founding(const batch_row& b) {

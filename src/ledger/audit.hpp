@@ -53,8 +53,8 @@ using export_frame = std::variant<export_header, export_batch, export_head>;
 struct finding {
   std::uint64_t seq = 0; ///< The first seq that cannot be trusted.
   std::string text;
-  bool is_too_new =
-    false; ///< Nothing is wrong that this program could know of; a newer one judges.
+  /// Nothing is wrong that this program could know of; a newer one judges.
+  bool is_too_new = false;
 
   friend bool operator==(const finding&, const finding&) = default;
 };

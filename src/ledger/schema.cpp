@@ -45,7 +45,7 @@ std::string too_old_to_join(const head_row& head, std::uint32_t knows) {
     return {};
   return "the cluster agreed on schema version " + std::to_string(agreed_schema(head))
          + ", and the assayd that would join knows no newer one than " + std::to_string(knows)
-         + ": install the version of Assay that the members run; the token was not used";
+         + ": install the version of Assay that the members run; this did not use the token up";
 }
 
 } // namespace assay::ledger

@@ -148,7 +148,7 @@ def refuse_older(w):
     w.begin("d")
     w.at("d", "cluster", "restore", backup).ends(4, too_new, "knows versions 1 to 1")
     token = w.token("a")
-    w.at("d", "cluster", "join", "-", text=token + "\n").ends(4, too_new, "no newer one than 1", "the token was not used")
+    w.at("d", "cluster", "join", "-", text=token + "\n").ends(4, too_new, "no newer one than 1", "did not use the token up")
     expect([m["name"] for m in w.cluster("a")["members"]] == ["a", "b", "c"], "it is no member", w.cluster("a"))
 
     w.kill("c", signal.SIGTERM)

@@ -328,4 +328,13 @@ TEST_CASE("an auditor that is older than the export says so, and where it stops"
   CHECK(found.is_too_new); // And so no forgery.
 }
 
+TEST_CASE("nothing is said to hold of an export that is too new before it names who signed it") {
+  auto w = world::site();
+  forger rogue{*w.t.head.cluster};
+  for (const auto& one : w.story)
+    rogue.put(one);
+  rogue.put({w.now, w.next_record(cluster_version{schema_version + 1})});
+  CHECK_FALSE(found_in(rogue).is_too_new);
+}
+
 } // namespace assay::ledger::test
