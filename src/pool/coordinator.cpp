@@ -202,13 +202,14 @@ void coordinator::count_crash(const replica_state& r, const std::string& reason)
                      + (reason.empty() ? "no reason reported" : reason);
 }
 
-/// A person at the host, not this pool, had it ended: no failure, and not to be defied at once.
+/// A person at the host, not this pool, had it ended: no failure, and not to be defied at once, nor
+/// again and again. It is never given up, because the host takes it back some day.
 void coordinator::note_ordered_end(const replica_state& r, const std::string& reason) {
   auto w = wanted_.find(r.implementation);
   if (r.leaving || w == wanted_.end())
     return;
   w->second.last_failure = reason;
-  w->second.retry_at = now_ + limits::crash_pause_first;
+  w->second.retry_at = now_ + backoff(++w->second.ordered_ends);
 }
 
 void coordinator::bury(replica_state& r) {
@@ -248,7 +249,7 @@ void coordinator::on(const retry_asked& e) {
   auto w = wanted_.find(e.implementation);
   if (w == wanted_.end())
     return;
-  w->second.failures = 0;
+  w->second.failures = w->second.ordered_ends = 0;
   w->second.given_up.clear();
   w->second.retry_at = now_;
   changed_ = true;

@@ -68,7 +68,7 @@ void coordinator::reconcile(wanted_state& w) {
   auto live = live_of(w.wanted.launch.implementation);
   for (auto* r : live)
     if (r->ready_since && *r->ready_since + limits::crash_forgotten <= now_)
-      w.failures = 0;
+      w.failures = w.ordered_ends = 0;
   rescale(w, live);
   auto old = std::stable_partition(live.begin(), live.end(), [&](auto* r) {
     return r->launched == w.launch;

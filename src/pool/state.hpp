@@ -73,6 +73,7 @@ struct wanted_state {
   digest launch;
   std::uint32_t desired = 0; ///< Between the bounds.
   std::uint32_t failures = 0;
+  std::uint32_t ordered_ends = 0; ///< In a row, by whoever rules at the host.
   steady_time retry_at{};
   std::string last_failure; ///< Why its last replica ended without this pool asking for it.
   std::string given_up;     ///< Why nothing is started any more.

@@ -126,11 +126,12 @@ TEST_CASE("a crashed replica is replaced after a pause that doubles, and at last
 }
 
 TEST_CASE(
-  "a replica that its host was told to end is no crash, and comes back after the first pause"
+  "a replica that its host was told to end is no crash, and comes back after pauses that double"
 ) {
   pool_stage stage;
   auto started = stage.ready(wanted("m/p/a"));
-  for (int i = 0; i < limits::crash_restarts + 1; ++i) {
+  std::chrono::nanoseconds pause = limits::crash_pause_first;
+  for (int i = 0; i < limits::crash_restarts + 4; ++i) {
     auto gone = stage.report(started, phase::gone);
     gone.reason = "the agent ends";
     gone.was_ordered = true;
@@ -139,10 +140,11 @@ TEST_CASE(
     CHECK(seen.failures == 0);
     CHECK_FALSE(seen.given_up);
     CHECK(seen.waits_for == "the pause after its replica ended; it ended with: the agent ends");
-    stage.pass(limits::crash_pause_first - 1ns);
+    stage.pass(pause - 1ns);
     CHECK(stage.all<start_replica>().empty());
     stage.pass(1ns);
     started = stage.one<start_replica>();
+    pause = std::min<std::chrono::nanoseconds>(2 * pause, limits::crash_pause_most);
   }
 }
 
