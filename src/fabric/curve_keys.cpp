@@ -69,7 +69,7 @@ problem os_problem(std::string what, const std::filesystem::path& file, std::str
 result<void, problem>
 write_file(const std::filesystem::path& file, std::string_view text, mode_t mode) {
   auto beside = file.string() + ".new";
-  constexpr auto next = "Check that the directory exists and can be written";
+  constexpr auto next = "check that the directory exists and can be written";
   ::unlink(beside.c_str());
   descriptor fd{::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)};
   if (fd.get() < 0)

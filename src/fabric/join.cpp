@@ -29,8 +29,8 @@ problem refused_token(const asking& how) {
     "the coordinator does not take this token: it was used, is older than 15 minutes, or is "
     "unknown",
     how.whom.address,
-    how.said.member ? "Make a new one with `assay cluster token`"
-                    : "Make a new one with `assay host token`",
+    how.said.member ? "make a new one with `assay cluster token`"
+                    : "make a new one with `assay host token`",
   };
 }
 

@@ -92,7 +92,8 @@ result<void, problem> ingress_server::start() {
   if (auto bad = bad_address(options, address))
     return unexpected{*std::move(bad)};
   asio::ip::tcp::endpoint at{address, options.port};
-  // Threads share their port, and would share it with another process that shares its own.
+  // Threads share their port, and would share it with another process that shares its own. Two that
+  // begin in the same moment may still both find it free.
   if (options.threads > 1)
     if (auto error = bound_by_another(at); error)
       return unexpected{cannot_bind(options, error)};

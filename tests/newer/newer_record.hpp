@@ -3,9 +3,8 @@
 //
 // What the schema's newer file says (tests/newer/CMakeLists.txt) has its value here. The rest of
 // the program is today's and has no word for it, so in values of `ledger::record` the newer things
-// stand in today's words: who retires something "for good" writes the newer kind, and a reason's
-// end
-// "(ticket X)" is the newer field.
+// stand in today's words: who retires something "for good" writes the newer kind, and "(ticket X)"
+// at the end of a reason is the newer field.
 
 #include "src/ledger/record_fields.hpp"
 

@@ -7,7 +7,7 @@ from cluster_faults import is_slow, three
 from world import eventually, expect
 
 STATUS = ("batch-only", "production")
-MARKS = ("move_proposed", "move_acked", "move_authorised", "move_route_changed")
+MARKS = ("move_route_changed", "move_proposed", "move_acked", "move_authorised")
 FINAL = {"committed", "denied", "cancelled", "reverted"}
 
 
