@@ -31,6 +31,8 @@ inline constexpr auto service_hello_every = std::chrono::seconds{1};
 /// A remote ingress that was not heard, or not reached, for so long is lost: its credits are
 /// renewed no more, and are back when the last lease ran out.
 inline constexpr auto ingress_silence = peer_silence;
+/// Then the last lease of a silent ingress is over, and a move waits for it no more.
+inline constexpr auto ingress_gone = ingress_silence + lease_life;
 /// Ticket answers that wait for room in the outbox, per ingress; the oldest go first. Whoever waits
 /// for one of those is turned away by its own deadline.
 inline constexpr std::size_t ticket_answers_waiting = 4 * queue_waiting;
@@ -102,5 +104,7 @@ static_assert(lease_margin + usage_report_every < lease_life - lease_renew);
 static_assert(
   ingress_silence + lease_renew < lease_life, "one that is back has not lost its lease"
 );
+
+static_assert(ingress_gone * 2 < move_ack_within, "a dead ingress turns no move back");
 
 } // namespace assay::limits

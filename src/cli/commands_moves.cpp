@@ -43,7 +43,13 @@ int follow_move(const context& c, const json::object& answer, wait_options wait)
   progress_line line{c.where};
   auto seen =
     follow(c, "moves/" + segment(move), wait.limit, is_settled, [&](const json::object& now) {
-      line.show(0, 0, "move " + move + ": " + text_at(now, "state"));
+      auto why = text_at(now, "why");
+      line.show(
+        0,
+        0,
+        "move " + move + ": " + text_at(now, "state")
+          + (why.empty() || why == "-" ? "" : ": " + why)
+      );
     });
   line.clear();
   if (!seen)

@@ -105,7 +105,7 @@ inline constexpr std::chrono::milliseconds ms(int count) {
 }
 
 inline ingress_report a_report() {
-  return {5, {"gpu"}, ms(123'456), {{{"10.0.0.7:7200", 9}, 4, 3, 2, 1}}, {7, 8}};
+  return {5, {"gpu"}, ms(123'456), {{{"10.0.0.7:7200", 9}, 4, 3, 2, 1}}, {7, 8}, 12};
 }
 
 inline ticket_ask an_ask() {
