@@ -33,6 +33,10 @@ inline constexpr std::size_t scrape_bytes = 16 << 20;   ///< One answer of an en
 inline constexpr std::size_t payload_bytes =
   64 << 10;                                       ///< A larger payload is a blob, named by digest.
 inline constexpr std::size_t batch_entries = 256; ///< Entries of one group commit.
+/// The next batch waits for those who were just answered: twice what the last one took, at most so
+/// long, since on a slow disk they are back long before.
+inline constexpr auto gather_longest = 10ms;
+inline constexpr unsigned gather_skipped = 7; ///< Batches without a wait, after some in vain.
 inline constexpr std::size_t proposals_waiting = 4'096;
 inline constexpr std::size_t proposal_bytes = 80 << 10;     ///< A payload in its envelope.
 inline constexpr std::size_t batch_bytes = 8 << 20;         ///< Proposals of one group commit.
