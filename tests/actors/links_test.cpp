@@ -336,7 +336,7 @@ TEST_CASE("questions that only the ingress itself can answer are refused with wh
   auto answer = s.stage.ask<explain_answer>(s.link, explain_question{"m", "", {}});
   REQUIRE_FALSE(answer.what);
   CHECK(answer.what.error().what == "ingress 'in' is in another process");
-  CHECK(s.stage.ask<routes_answer>(s.link, routes_question{}).generations.empty());
+  CHECK(s.stage.ask<routes_answer>(s.link, routes_question{}).ingresses.empty());
 }
 
 } // namespace assay

@@ -136,6 +136,7 @@ TEST_CASE("a wish is seen") {
 
 TEST_CASE("the generation that is acknowledged is that of the ingress that is furthest behind") {
   moving_scene s;
+  qualify(s.w, {"q"}, impl_a);
   promote(s.w, "first", impl_a, {"q"});
   const auto& route = s.w.t.routes->at(m);
   const auto& row = s.w.t.moves->at({"first"});
