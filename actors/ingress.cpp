@@ -75,7 +75,7 @@ void ingress_state::rebuild() {
     return;
   snapshot_ = ledger::build_snapshot(
     ++generation_,
-    {*tables_.tables, views_, *options_.counters, rates_, wall_now()},
+    {*tables_.tables, views_, *options_.counters, rates_, wall_now(), options_.loopback},
     snapshot_.get()
   );
   dirty_ = false;
@@ -273,7 +273,7 @@ explain_answer ingress_state::explain(const explain_question& what) const {
 routes_answer ingress_state::routes() const {
   ledger::ingress_runs mine{.name = options_.name.value, .seq = routed_by()};
   mine.heard_at = self_->clock().now();
-  return {{mine}};
+  return {{mine}, snapshot_ ? routing::out_of_reach(*snapshot_) : std::vector<std::string>{}};
 }
 
 /// Posted snapshots reach every HTTP thread in order; what was posted last is what they run or are

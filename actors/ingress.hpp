@@ -34,6 +34,7 @@ struct ingress_options {
   std::function<void(const std::vector<routing::outcome>&)> count; ///< For metrics.
   bool serves = true;     ///< Without HTTP threads it wants no credits.
   std::uint64_t boot = 0; ///< Of its process, as in the ids of its decisions.
+  std::string loopback;   ///< `own_loopback` of its process.
   std::function<void(std::vector<ledger::serving_summary>)> tell = [](const auto&) {};
 };
 

@@ -196,10 +196,11 @@ struct explain_answer {
 };
 
 /// Which tables ingresses route by: INGRESS speaks of itself, SERVICE LINKS of those of other
-/// processes that it has heard of.
+/// processes that it has heard of. INGRESS also says what serves and is out of its reach.
 struct routes_question {};
 struct routes_answer {
   std::vector<ledger::ingress_runs> ingresses;
+  std::vector<std::string> out_of_reach;
 };
 
 /// No request comes any more: what was served in the hour that is not over is told now.

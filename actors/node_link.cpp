@@ -58,6 +58,7 @@ command_of(const ledger::tables& t, const pool::start_replica& s) {
     .limits = s.launch.limits,
     .args = s.launch.args,
     .devices = s.devices,
+    .plaintext_accepted = s.launch.plaintext,
   };
 }
 
@@ -116,6 +117,7 @@ void node_link_state::hear(fabric::replica_report& what) {
     .slots = what.slots,
     .reason = what.reason,
     .was_ordered = what.phase == replica_phase::gone,
+    .loopback = what.loopback,
   });
   auto ended =
     what.phase == fabric::replica_phase::gone || what.phase == fabric::replica_phase::failed;

@@ -119,6 +119,8 @@ struct ReplicaReport {
   logTail @14 :Data;
   startedAt @15 :Int64;  # ms since 1970 UTC
   adopted @16 :Bool;
+  loopback @17 :Text;  # which one its host's 127.0.0.1 is; empty: not told
+  engine @18 :Text;  # the version that the engine gave; empty: none yet, or it gives none
 }
 
 enum ArtifactState {
@@ -253,6 +255,7 @@ struct StartReplica {
   args @13 :List(NamedText);
   devices @14 :List(Text);
 }
+  plaintextAccepted @15 :Bool;  # it may listen where other hosts reach it, without TLS
 
 struct StopReplica {
   epoch @0 :UInt64;

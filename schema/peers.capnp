@@ -247,6 +247,7 @@ struct ReplicaView {
   inFlight @11 :UInt32;
   devices @12 :List(Text);
   reason @13 :Text;
+  loopback @14 :Text;  # which one its host's 127.0.0.1 is; empty: not told
 }
 
 struct ImplementationView {

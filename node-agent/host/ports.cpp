@@ -65,7 +65,7 @@ bool is_free(std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
   auto bound = ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0
                && ::listen(probe, 1) == 0;
   ::close(probe);
@@ -84,8 +84,7 @@ find_free_port(const port_range& range, const std::set<std::uint16_t>& taken) {
   }
   return unexpected{problem{
     problem_kind::exhausted,
-    "no free port from " + std::to_string(range.first) + " to " + std::to_string(range.last)
-      + " on loopback",
+    "no free port from " + std::to_string(range.first) + " to " + std::to_string(range.last),
     "ports",
     "widen `ports` in the agent's configuration, or end what listens there (ss -ltnp)"}};
 }

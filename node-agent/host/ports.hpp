@@ -27,12 +27,14 @@ struct port_range {
 /// `7200-7999` or one port; nothing outside 1 to 65535, and never backwards.
 result<port_range, problem> parse_port_range(std::string_view text);
 
-/// A loopback port that could be bound just now and is not in `taken`. It is free again when this
-/// returns, so the runtime may still find it taken; then the launch fails with that reason.
+/// A port that could be bound just now on every address and is not in `taken`. It is free again
+/// when this returns, so the runtime may still find it taken; then the launch fails with that
+/// reason.
 result<std::uint16_t, problem>
 find_free_port(const port_range& range, const std::set<std::uint16_t>& taken);
 
-/// True if `port` can be bound on loopback now.
+/// True if `port` can be bound on every address now: who else listens on one of them would look
+/// like a stranger on a replica's port.
 bool is_free(std::uint16_t port);
 
 /// Socket inodes that listen on `port`, from the text of /proc/net/tcp or tcp6. Pure.

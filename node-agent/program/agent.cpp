@@ -3,6 +3,7 @@
 #include "node-agent/actors/hosted.hpp"
 #include "node-agent/actors/probe.hpp"
 #include "node-agent/actors/uplink.hpp"
+#include "node-agent/host/own_address.hpp"
 #include "node-agent/program/agent_lock.hpp"
 #include "node-agent/program/control.hpp"
 #include "node-agent/program/known_coordinators.hpp"
@@ -106,6 +107,9 @@ public:
     around_.replicas_directory = config.data / "agent/replicas";
     around_.path = config.path;
     around_.ports = config.ports;
+    around_.address = [&config] {
+      return config.address.empty() ? address_towards(config.coordinators) : config.address;
+    };
     around_.digests = &digests_;
     around_.stack = &stack_;
   }

@@ -1,5 +1,6 @@
 #include "node-agent/program/command_line.hpp"
 
+#include "node-agent/host/own_address.hpp"
 #include "node-agent/host/process.hpp"
 #include "src/http/client.hpp"
 
@@ -22,6 +23,7 @@ struct run_words {
   std::string config;
   std::string data;
   std::string host;
+  std::string address;
   std::vector<std::string> coordinators;
   std::string keys;
   std::vector<std::string> path;
@@ -49,6 +51,9 @@ void add_run(CLI::App& app, run_words& words) {
   run->add_option("--config", words.config, "Configuration file (YAML); else what `join` wrote")
     ->check(CLI::ExistingFile);
   run->add_option("--data", words.data, "Data directory; the agent's part is DIR/agent");
+  run->add_option(
+    "--address", words.address, "Where ingresses of other hosts reach this one (IPv4)"
+  );
   run->add_option("--host", words.host, "This host's name");
   run->add_option("--coordinator", words.coordinators, "HOST:PORT; may be repeated");
   run->add_option("--keys", words.keys, "Folder of the CURVE keys");
@@ -108,6 +113,12 @@ command to_run(const run_words& words) {
       return just_exit{1};
     }
     config = *parsed;
+  if (!words.address.empty()) {
+    auto address = parse_own_address(words.address);
+    if (!address)
+      return refuse(address.error());
+    config.address = *address;
+  }
   }
   override_with(config.data, std::filesystem::path{words.data});
   override_with(config.host, words.host);

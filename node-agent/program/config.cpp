@@ -1,5 +1,6 @@
 #include "node-agent/program/config.hpp"
 
+#include "node-agent/host/own_address.hpp"
 #include "src/base/limits.hpp"
 #include "src/catalog/reader.hpp"
 #include "src/catalog/yaml_tree.hpp"
@@ -21,6 +22,7 @@ constexpr std::array rows{
   catalog::key_row{"coordinators", "a list of HOST:PORT", "required"},
   catalog::key_row{"keys", "a folder", "data/agent/keys"},
   catalog::key_row{"path", "a list of folders", "empty"},
+  catalog::key_row{"address", "an IPv4 address of this host", "the one that reaches a coordinator"},
   catalog::key_row{"ports", "FIRST-LAST", "7200-7999"},
   catalog::key_row{"monitor", "ADDRESS:PORT or off", "off"},
   catalog::key_row{"stop-replicas", "true or false", "false"},
@@ -39,6 +41,12 @@ agent_config read_keys(catalog::mapping_reader& reader) {
   std::vector<std::string> folders;
   reader.texts("path", folders);
   config.path.assign(folders.begin(), folders.end());
+  if (reader.text("address", text)) {
+    if (auto address = parse_own_address(text))
+      config.address = *address;
+    else
+      reader.refuse("address", address.error().what, address.error().next);
+  }
   if (reader.text("ports", text)) {
     if (auto range = parse_port_range(text))
       config.ports = *range;

@@ -25,6 +25,7 @@ struct agent_config {
   std::vector<std::string> coordinators; ///< `HOST:PORT`
   std::filesystem::path keys;            ///< Empty: `data/agent/keys`.
   std::vector<std::filesystem::path> path;
+  std::string address; ///< Empty: the one from which the first coordinator is reached.
   port_range ports;
   std::optional<monitor_address> monitor;
   bool stop_replicas = false;

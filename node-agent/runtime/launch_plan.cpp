@@ -86,7 +86,7 @@ catalog::slot_values slots_of(const fabric::start_replica& order, const launch_p
   system["artifact_dir"] = directory.native();
   if (auto file = main_file(order.artifact); !file.empty())
     system["artifact_file"] = (directory / file).native();
-  system["host"] = "127.0.0.1";
+  system["host"] = place.address;
   system["port"] = std::to_string(place.port);
   system["served_name"] = order.model.value;
   system["cache_dir"] = place.cache_directory.native();

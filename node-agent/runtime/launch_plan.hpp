@@ -14,6 +14,7 @@
 namespace assay::agent {
 
 struct launch_place {
+  std::string address = "127.0.0.1";
   std::uint16_t port = 0;
   std::map<std::string, std::uint16_t> more_ports; ///< By slot: metrics, gRPC, ...
   std::string secret;

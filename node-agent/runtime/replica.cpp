@@ -3,6 +3,7 @@
 #include "node-agent/runtime/exit_text.hpp"
 #include "node-agent/runtime/log_file.hpp"
 #include "src/base/log.hpp"
+#include "src/base/loopback.hpp"
 #include "src/base/overloaded.hpp"
 
 #include <map>
@@ -220,3 +221,4 @@ fabric::replica_report replica::describe() const {
 }
 
 } // namespace assay::agent
+  report.loopback = own_loopback();

@@ -28,6 +28,8 @@ struct replica_surroundings {
   std::filesystem::path replicas_directory;
   std::vector<std::filesystem::path> path;
   port_range ports;
+  /// Where replicas listen whose pool accepts clear traffic from other hosts. Asked at each start.
+  std::function<std::string()> address = [] { return std::string{"127.0.0.1"}; };
   digest_cache* digests = nullptr;
   host_stack* stack = nullptr;
   std::filesystem::path holder_program = "/proc/self/exe";

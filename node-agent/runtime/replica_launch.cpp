@@ -158,6 +158,8 @@ result<void, problem> replica::start(const fabric::start_replica& order) {
   if (auto found = find_ports(); !found)
     return unexpected{found.error()};
   launch_place place;
+  if (order.plaintext_accepted) // It may look up names, so nobody waits for it.
+    place.address = around_.address();
   std::lock_guard guard{mutex_};
   // A profile without `auth: bearer` has an engine that would refuse or ignore a key.
   if (profile_->api.auth == catalog::replica_auth::bearer)
@@ -173,13 +175,13 @@ result<void, problem> replica::start(const fabric::start_replica& order) {
     return unexpected{plan.error()};
   launch_text_ = launch_text(*profile_, slots_of(order, place));
   started_at_ = wall_now();
+  address_ = {place.address, port_, {}};
   if (auto saved = save_endpoint(); !saved)
     return unexpected{saved.error()};
   auto holder = start_holder(directory_, *plan, around_.holder_program);
   if (!holder)
     return unexpected{holder.error()};
   holder_ = *holder;
-  address_ = {"127.0.0.1", port_, {}};
   make_prober(slots_of(order, place).system);
   return {};
 }
@@ -214,6 +216,7 @@ result<void, problem> replica::save_endpoint() const {
   for (const auto& [slot, port] : more_ports_)
     ports[slot] = port;
   auto text = json::serialize(json::object{
+    {"address", address_.host},
     {"port", port_},
     {"more_ports", ports},
     {"secret", secret_},
@@ -238,9 +241,11 @@ result<void, problem> replica::load_endpoint() {
     around_.ports_taken.insert(port_);
     for (const auto& [slot, port] : more_ports_)
       around_.ports_taken.insert(port);
-    address_ = {"127.0.0.1", port_, {}};
     launch_place place;
+    if (const auto* address = object.if_contains("address")) // An older agent had one only.
+      place.address = address->as_string();
     place.port = port_;
+    address_ = {place.address, port_, {}};
     make_prober(slots_of(std::get<fabric::start_replica>(order_), place).system);
   } catch (const std::exception& why) {
     return unexpected{problem{

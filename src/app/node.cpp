@@ -8,6 +8,7 @@
 #include "src/app/proposing.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
+#include "src/base/loopback.hpp"
 #include "src/ledger/schema.hpp"
 #include "src/store/ledger_machine.hpp"
 
@@ -132,6 +133,7 @@ void node::whole::spawn_actors() {
       .count = [this](const auto& all) { metrics.count(all); },
       .serves = how.has_ingress,
       .boot = boot,
+      .loopback = own_loopback(),
       .tell = [this](auto hours) { caf::anon_send(book, service_counted{std::move(hours)}); },
     }
   );

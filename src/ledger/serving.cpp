@@ -10,6 +10,11 @@ namespace assay::ledger {
 
 namespace {
 
+bool accepts_plaintext(const tables& t, const pool_id& id) {
+  const auto* pool = find(t.pools, id);
+  return pool && pool->what.plaintext_accepted;
+}
+
 std::optional<pool::launch> launch_of(const tables& t, const catalog::implementation& i) {
   const auto* artifact = find(t.artifacts, i.artifact);
   auto profile_name = profile_of(t, i);
@@ -29,6 +34,7 @@ std::optional<pool::launch> launch_of(const tables& t, const catalog::implementa
     .slots = i.slots,
     .limits = i.limits,
     .args = i.args,
+    .plaintext = accepts_plaintext(t, i.pool),
   };
 }
 
@@ -176,6 +182,7 @@ std::optional<ip_and_port> split_address(const std::string& text) {
 void add_endpoints(routing::snapshot_builder& to, const serving_inputs& from) {
   for (const auto& [name, view] : from.pools) {
     for (const auto& replica : view->replicas) {
+    auto plaintext = accepts_plaintext(from.tables, name);
       auto where = split_address(replica.address);
       if (!where)
         continue;
@@ -191,6 +198,7 @@ void add_endpoints(routing::snapshot_builder& to, const serving_inputs& from) {
           .phase = replica.phase,
           .takes_traffic = replica.takes_traffic,
           .slots = replica.slots,
+          .reach = pool::reach_of(replica, plaintext, from.loopback),
           .counters = from.counters.obtain(replica.key()),
           .learned = from.rates.of(replica.key()),
         },

@@ -39,6 +39,7 @@ struct serving_inputs {
   pool::endpoint_registry& counters; ///< Gives each endpoint its counters.
   const routing::rate_table& rates;
   wall_ms now;
+  std::string_view loopback; ///< `own_loopback` of the ingress; empty: all counts as reached.
 };
 
 /// `generation` grows with every snapshot of one ingress; `before` is the last one, or null.

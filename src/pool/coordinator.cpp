@@ -164,12 +164,14 @@ void coordinator::hear(replica_state& r, const replica_reported& e) {
   }
   auto was_traffic = takes_traffic(r);
   changed_ = changed_ || r.phase != e.phase || r.address != e.address || r.reason != e.reason
-             || r.fingerprint != e.fingerprint || r.confirm_by || r.fenced;
+             || r.loopback != e.loopback || r.fingerprint != e.fingerprint || r.confirm_by
+             || r.fenced;
   r.confirm_by = {};
   r.fenced = false;
   r.session = e.session;
   r.phase = e.phase;
   r.secret = e.secret;
+  r.loopback = e.loopback;
   r.fingerprint = e.fingerprint;
   r.reason = e.reason;
   if (r.address.empty()) // An endpoint never moves: a new address would be a new generation.

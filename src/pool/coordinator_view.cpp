@@ -51,6 +51,7 @@ pool_view coordinator::view(steady_time now) const {
       .slots = r.slots,
       .devices = r.devices,
       .reason = r.leaving.value_or(r.reason),
+      .loopback = r.loopback,
     };
     for (const auto& [id, l] : r.leases) {
       seen.credits += l.credits;

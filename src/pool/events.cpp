@@ -14,6 +14,8 @@ digest launch_digest(const launch& l) {
   h.add_field(static_cast<std::uint64_t>(l.args.size()));
   for (const auto& [slot, value] : l.args)
     h.add_field(slot).add_field(value);
+  if (l.plaintext) // Not told apart by those who came before the word did anything.
+    h.add_field(std::string_view{"plaintext"});
   return h.finish();
 }
 

@@ -35,6 +35,7 @@ struct launch {
   std::uint64_t memory_bytes = 0; ///< Needed on the host; 0: not stated.
   contract::request_limits limits;
   std::map<std::string, std::string> args;
+  bool plaintext = false; ///< It may listen where other hosts reach it, without TLS.
 
   friend bool operator==(const launch&, const launch&) = default;
 };
@@ -107,6 +108,7 @@ struct replica_reported {
   std::optional<digest> launch; ///< `launch_digest` of what runs there, when the agent knows it.
   std::string reason;           ///< Why it is suspect, or how it ended.
   bool was_ordered = false;     ///< It ended because the host was told to end it.
+  std::string loopback;         ///< Of its host; empty: not told.
 };
 
 /// What an ingress holds and uses. Its first report makes it known. A full list: an endpoint that

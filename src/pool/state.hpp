@@ -54,6 +54,7 @@ struct replica_state {
   pool::launch launch;
   digest launched; ///< `launch_digest` of what runs.
   std::string reason;
+  std::string loopback;
   bool from_before = false; ///< Found, not started by this coordinator: others may hold leases.
   bool fenced = false;      ///< Its host is lost; until it is reported again nobody is sent there.
   std::optional<steady_time> confirm_by; ///< Its agent came back; it must be reported again.

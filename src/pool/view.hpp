@@ -44,6 +44,7 @@ struct replica_view {
   std::uint32_t in_flight = 0; ///< As the ingresses last reported.
   std::vector<std::string> devices;
   std::string reason;
+  std::string loopback; ///< Of its host; empty: not told.
 
   endpoint_key key() const { return {address, generation}; }
   friend bool operator==(const replica_view&, const replica_view&) = default;

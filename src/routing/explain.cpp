@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
 namespace assay::routing {
 
@@ -27,6 +28,8 @@ std::string why_unusable(const question& q, const implementation& i, const endpo
     return "its replica is " + std::string{name(e.phase)};
   if (!e.takes_traffic)
     return "the coordinator does not admit it";
+  if (is_out_of_reach(e))
+    return std::string{pool::why_unreached(e.reach)};
   if (!e.qualified && q.caller.traffic != contract::traffic_class::evaluation && !waiver_for(i, gate::evaluation_current, q.wall))
     return "its stack " + to_text(e.fingerprint) + " is not one of the "
            + std::to_string(i.qualified_fingerprints.size()) + " that were qualified";
@@ -136,6 +139,20 @@ void add_notes(explanation& e, const decision& d, const model_route* r) {
 }
 
 } // namespace
+
+std::vector<std::string> out_of_reach(const routing_snapshot& s) {
+  std::map<std::pair<std::string, pool::reach>, std::uint32_t> counts;
+  for (const auto& e : s.endpoints())
+    if (is_out_of_reach(e))
+      ++counts[{e.host.value, e.reach}];
+  std::vector<std::string> lines;
+  for (const auto& [where, count] : counts)
+    lines.push_back(
+      "nothing is sent from here to " + std::to_string(count) + " replicas on host " + where.first
+      + ": " + std::string{pool::why_unreached(where.second)}
+    );
+  return lines;
+}
 
 explanation explain(const routing_snapshot& s, const query& asked) {
   explanation e{.model = std::string{asked.model}};

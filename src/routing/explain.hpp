@@ -52,6 +52,9 @@ struct explanation {
 
 explanation explain(const routing_snapshot& s, const query& q);
 
+/// A sentence for each host whose replicas serve but are out of this ingress's reach, and why.
+std::vector<std::string> out_of_reach(const routing_snapshot& s);
+
 /// For terminals.
 std::vector<std::string> to_lines(const explanation& e);
 

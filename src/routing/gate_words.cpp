@@ -18,7 +18,7 @@ struct reason_row {
   std::string_view text;
 };
 
-constexpr std::array<reason_row, 32> rows{{
+constexpr std::array<reason_row, 33> rows{{
   {"fine", "fine"},
   {"other_task", "it serves another task"},
   {"streaming_unsupported", "it does not stream"},
@@ -51,8 +51,11 @@ constexpr std::array<reason_row, 32> rows{{
   {"no_credit", "all its replicas are busy: %s in flight, %a credits"},
   {"queue_first", "others have waited longer for its free credit"},
   {"all_tried", "each of its replicas was tried already"},
+  {"other_host",
+   "its %s running replicas are on other hosts, where this ingress may not send in clear text or "
+   "finds them on loopback only; assay explain says which"},
 }};
-static_assert(rows.size() == static_cast<std::size_t>(reason::all_tried) + 1);
+static_assert(rows.size() == static_cast<std::size_t>(reason::other_host) + 1);
 
 const reason_row& row(reason r) {
   return rows[static_cast<std::size_t>(r)];

@@ -249,11 +249,12 @@ verdict has_capacity(const question& q, const implementation& i) {
     in_flight += load.in_flight;
     credits += e.counters->granted().credits;
   }
+  if (usable == 0 && i.serving > 0 && !q.tried.empty())
+    return {g, answer::refuse, reason::all_tried};
+  if (usable == 0 && i.serving == 0 && i.out_of_reach > 0)
+    return {g, answer::refuse, reason::other_host, i.out_of_reach};
   if (usable == 0)
-    return {
-      g,
-      answer::refuse,
-      i.serving > 0 && !q.tried.empty() ? reason::all_tried : reason::no_replica};
+    return {g, answer::refuse, reason::no_replica};
   auto why = is_queue_first ? reason::queue_first : reason::no_credit;
   return {g, answer::refuse, why, in_flight, credits};
 }

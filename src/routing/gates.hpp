@@ -57,6 +57,7 @@ enum class reason : std::uint8_t {
   no_credit,
   queue_first, ///< Somebody waits for the free credit.
   all_tried,
+  other_host, ///< Its replicas serve, but not this ingress.
 };
 std::string_view name(reason r);
 

@@ -20,7 +20,7 @@ endpoint_brief brief(const endpoint& e) {
     .counters = e.counters.get(),
     .generation = e.generation,
     .slots = e.slots,
-    .serves = e.takes_traffic && pool::serves(e.phase),
+    .serves = e.takes_traffic && pool::serves(e.phase) && e.reach == pool::reach::reached,
     .saturated = e.phase == pool::phase::saturated,
     .qualified = e.qualified,
     .pace = pace_of(e.learned, e.slots),
@@ -56,6 +56,10 @@ std::string_view name(evaluation_state s) {
 std::string_view name(route_policy p) {
   constexpr std::array<std::string_view, 3> names{"fixed", "latency", "cost"};
   return names[static_cast<std::size_t>(p)];
+}
+
+bool is_out_of_reach(const endpoint& e) {
+  return e.takes_traffic && pool::serves(e.phase) && e.reach != pool::reach::reached;
 }
 
 pool::endpoint_key endpoint::key() const {
@@ -202,6 +206,7 @@ void snapshot_builder::place_endpoints(routing_snapshot& s) {
     const auto& b = s.briefs_.emplace_back(brief(e));
     i.serving += b.serves ? 1 : 0;
     i.serving_qualified += b.serves && b.qualified ? 1 : 0;
+    i.out_of_reach += is_out_of_reach(e) ? 1 : 0;
   }
 }
 

@@ -12,6 +12,7 @@
 #include "src/base/result.hpp"
 #include "src/contract/contract.hpp"
 #include "src/pool/counters.hpp"
+#include "src/pool/reach.hpp"
 #include "src/pool/replica.hpp"
 #include "src/routing/learn.hpp"
 
@@ -95,7 +96,8 @@ struct endpoint {
   replica_id replica;
   digest fingerprint;
   pool::phase phase = pool::phase::absent;
-  bool takes_traffic = false; ///< The coordinator admits it (pool::replica_view).
+  bool takes_traffic = false;               ///< The coordinator admits it (pool::replica_view).
+  pool::reach reach = pool::reach::reached; ///< Whether this ingress may send there.
   std::uint32_t slots = 1;
   std::shared_ptr<pool::endpoint_counters> counters;
   rates learned;
@@ -104,6 +106,9 @@ struct endpoint {
 
   pool::endpoint_key key() const;
 };
+
+/// It would serve, were this ingress on its host.
+bool is_out_of_reach(const endpoint& e);
 
 struct implementation {
   implementation_id id;
@@ -144,8 +149,9 @@ struct implementation {
   // Set by the builder. Its endpoints stand side by side.
   std::uint32_t first_endpoint = 0;
   std::uint32_t endpoints = 0;
-  std::uint32_t serving = 0;           ///< Endpoints that take traffic,
+  std::uint32_t serving = 0;           ///< Endpoints that take traffic from here,
   std::uint32_t serving_qualified = 0; ///< and of those, on a qualified stack.
+  std::uint32_t out_of_reach = 0;      ///< Endpoints that take traffic from other ingresses only.
   std::uint16_t position = 0;          ///< In `model::implementations`.
   bool pool_holds_data = true;         ///< The pool may hold the model's data class.
 };
@@ -156,7 +162,7 @@ struct endpoint_brief {
   pool::endpoint_counters* counters = nullptr; ///< Owned by the endpoint.
   std::uint64_t generation = 0;
   std::uint32_t slots = 1;
-  bool serves = false;    ///< Ready or saturated, and admitted by the coordinator.
+  bool serves = false;    ///< Ready or saturated, admitted by the coordinator, and in reach.
   bool saturated = false; ///< Serves, and says itself that it is full.
   bool qualified = false;
   routing::pace pace;

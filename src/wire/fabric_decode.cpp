@@ -178,6 +178,8 @@ replica_report read(field_reader& in, s::ReplicaReport::Reader m) {
     .log_tail = in.bytes(m.getLogTail()),
     .started_at = {m.getStartedAt()},
     .adopted = m.getAdopted(),
+    .engine = in.text(m.getEngine()),
+    .loopback = in.text(m.getLoopback()),
   };
 }
 
@@ -337,6 +339,7 @@ start_replica read(field_reader& in, s::StartReplica::Reader m) {
     .slots = m.getSlots(),
     .limits =
       {
+    .plaintext_accepted = m.getPlaintextAccepted(),
         .context_tokens = m.getContextTokens(),
         .input_tokens = m.getInputTokens(),
         .output_tokens = m.getOutputTokens(),

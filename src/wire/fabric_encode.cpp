@@ -127,6 +127,8 @@ void put(s::FromAgent::Builder to, const replica_report& m) {
   b.setLogTail(data(m.log_tail));
   b.setStartedAt(m.started_at.value);
   b.setAdopted(m.adopted);
+  b.setLoopback(text(m.loopback));
+  b.setEngine(text(m.engine));
 }
 
 void put(s::FromAgent::Builder to, const artifact_report& m) {
@@ -249,6 +251,7 @@ void put(s::FromCoordinator::Builder to, const start_replica& m) {
   b.setOutputTokens(m.limits.output_tokens);
   b.setBodyBytes(m.limits.body_bytes);
   put(b.initArgs(count(m.args.size())), m.args);
+  b.setPlaintextAccepted(m.plaintext_accepted);
   put(b.initDevices(count(m.devices.size())), m.devices);
 }
 

@@ -126,6 +126,8 @@ struct replica_report {
   std::string log_tail; ///< At most limits::log_tail_bytes.
   wall_ms started_at;
   bool adopted = false; ///< Somebody else started it.
+  std::string engine;   ///< The version that the engine gave; empty: it gave none.
+  std::string loopback; ///< `own_loopback` of its host; empty: an older agent, which does not say.
 
   friend bool operator==(const replica_report&, const replica_report&) = default;
 };
@@ -277,6 +279,7 @@ struct start_replica {
   contract::request_limits limits;
   std::map<std::string, std::string> args; ///< Values for the profile's slots.
   std::vector<std::string> devices;        ///< Ids of the devices leased to the replica.
+  bool plaintext_accepted = false; ///< It may listen where other hosts reach it, without TLS.
 
   friend bool operator==(const start_replica&, const start_replica&) = default;
 };

@@ -83,6 +83,7 @@ pool::replica_view read(reader& in, s::ReplicaView::Reader m) {
       in, "pool_state.replicas.devices", m.getDevices(), [](auto one) { return reader::text(one); }
     ),
     .reason = in.text(m.getReason()),
+    .loopback = in.text(m.getLoopback()),
   };
 }
 

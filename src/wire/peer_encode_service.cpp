@@ -54,6 +54,7 @@ void put(s::ReplicaView::Builder to, const pool::replica_view& r) {
   to.setInFlight(r.in_flight);
   put_texts(to.initDevices(count(r.devices.size())), r.devices);
   to.setReason(text(r.reason));
+  to.setLoopback(text(r.loopback));
 }
 
 void put(s::ImplementationView::Builder to, const pool::implementation_view& i) {

@@ -81,6 +81,13 @@ inline fabric::joining_member a_member() {
     .ingress = "10.0.0.2:7100",
     .signing_public = std::string(64, 'a'),
     .disk = "0190-disk",
+/// One of a pool that accepts clear traffic.
+inline fabric::start_replica a_start_in_the_clear() {
+  auto start = a_start();
+  start.plaintext_accepted = true;
+  return start;
+}
+
     .schema_version = 3,
     .clock = {1'764'000'000'000},
   };
@@ -168,6 +175,7 @@ template <class Samples>
 std::size_t kinds_of(const Samples& samples) {
   std::set<std::size_t> kinds;
   for (const auto& [_, message] : samples)
+    {"start_replica_plaintext", a_start_in_the_clear()},
     kinds.insert(message.index());
   return kinds.size();
 }

@@ -100,6 +100,13 @@ inline pool::pool_view a_view() {
   return view;
 }
 
+/// With a replica whose host said which loopback it has.
+inline pool::pool_view a_view_of_host() {
+  auto view = a_view();
+  view.replicas[0].loopback = "0f5a/4026531840";
+  return view;
+}
+
 inline constexpr std::chrono::milliseconds ms(int count) {
   return std::chrono::milliseconds{count};
 }
@@ -174,6 +181,7 @@ inline std::vector<std::pair<std::string, message>> samples() {
     {"ticket_withdraw", ticket_withdraw{5, {"gpu"}, 7}},
     {"pools_now", pools_now{5, {{"cpu"}, {"gpu"}}}},
     {"pool_state", pool_state{5, a_view()}},
+    {"pool_state_loopback", pool_state{5, a_view_of_host()}},
     {"lease", a_lease()},
     {"ticket_admit", ticket_admit{5, {"gpu"}, 7, {"m/gpu/a"}, {"10.0.0.7:7200", 9}}},
     {"ticket_refuse", a_refusal()},

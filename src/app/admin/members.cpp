@@ -3,6 +3,7 @@
 
 #include "src/app/admin/admin.hpp"
 #include "src/app/allow_list.hpp"
+#include "src/app/asking.hpp"
 #include "src/app/group_health.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
@@ -216,6 +217,11 @@ answer cluster_status(const call& c) {
     problems.emplace_back("a vote was not given yet: " + now.promotion_problem);
   if (!h.waits.empty())
     problems.emplace_back(h.waits);
+  // An ingress that does not answer in time has worse to say, and says it elsewhere.
+  if (c.parts.ingress)
+    if (auto routes = ask<routes_answer>(*c.parts.actors, c.parts.router, routes_question{}))
+      for (const auto& one : routes->out_of_reach)
+        problems.emplace_back(one);
   return reply{
     {{"cluster", head.cluster ? assay::to_text(*head.cluster) : ""},
      {"name", head.name},

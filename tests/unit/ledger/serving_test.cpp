@@ -15,11 +15,13 @@ struct served {
   std::map<pool_id, std::shared_ptr<const pool::pool_view>> pools;
   pool::endpoint_registry counters;
   routing::rate_table rates;
+  std::string here = "boot-a/1";  ///< The ingress's loopback.
+  std::string there = "boot-a/1"; ///< The replica's.
   std::shared_ptr<const routing::routing_snapshot> last;
 
   const routing::routing_snapshot& build() {
     last = build_snapshot(
-      last ? last->generation() + 1 : 1, {w.t, pools, counters, rates, w.now}, last.get()
+      last ? last->generation() + 1 : 1, {w.t, pools, counters, rates, w.now, here}, last.get()
     );
     return *last;
   }
@@ -48,6 +50,7 @@ struct served {
       .slots = 4,
       .devices = {},
       .reason = {},
+      .loopback = there,
     });
     pools[{"cpu-a"}] = std::make_shared<const pool::pool_view>(std::move(view));
   }

@@ -1,3 +1,4 @@
+#include "node-agent/host/own_address.hpp"
 #include "node-agent/program/command_line.hpp"
 #include "node-agent/program/config.hpp"
 #include "node-agent/program/control.hpp"
@@ -11,11 +12,12 @@ TEST_CASE("a configuration file becomes a value, whichever way its keys are spel
   auto config = parse_config(
     "agent.yaml",
     "data: /var/lib/assay\nhost: n17\ncoordinators: [10.0.0.1:7103]\npath: [/opt/llama/bin]\n"
-    "ports: 7300-7310\nmonitor: 127.0.0.1:7110\nstop_replicas: true\n"
+    "ports: 7300-7310\naddress: 10.0.0.17\nmonitor: 127.0.0.1:7110\nstop_replicas: true\n"
   );
   REQUIRE(config);
   CHECK(config->data == "/var/lib/assay");
   CHECK(config->ports == port_range{7300, 7310});
+  CHECK(config->address == "10.0.0.17");
   CHECK(config->monitor == monitor_address{"127.0.0.1", 7110});
   CHECK(config->stop_replicas);
 }
@@ -33,6 +35,20 @@ TEST_CASE("a monitor is an IP address with a port, or off") {
   CHECK(**parse_monitor("::1:0") == monitor_address{"::1", 0});
   for (const auto* text : {"", "localhost:7110", "127.0.0.1", "127.0.0.1:65536", "127.0.0.1:x"})
     CHECK_FALSE(parse_monitor(text));
+}
+
+TEST_CASE("an address is an IPv4 address that one host can have") {
+  for (const auto* good : {"10.0.0.17", "127.0.0.1", "223.255.255.255"})
+    CHECK(parse_own_address(good));
+  for (const auto* bad :
+       {"", "0.0.0.0", "224.0.0.1", "255.255.255.255", "node-17", "::1", "10.0.0.17:7200"})
+    CHECK_FALSE(parse_own_address(bad));
+}
+
+TEST_CASE("the address towards a coordinator is the one that the kernel would use") {
+  CHECK(address_towards({"127.0.0.1:7103"}) == "127.0.0.1");
+  CHECK(address_towards({"no port", "127.0.0.1:7103"}) == "127.0.0.1");
+  CHECK(address_towards({}) == "127.0.0.1");
 }
 
 TEST_CASE("a run needs a data directory and a coordinator, and says which word gives it") {
@@ -82,8 +98,19 @@ TEST_CASE("every command is read with its words, and a word too many is refused"
       argv.push_back(word.data());
     return parse_command_line(static_cast<int>(argv.size()), argv.data());
   };
-  auto run =
-    read({"assay-agent", "run", "--data", "/d", "--coordinator", "h:1", "--ports", "9-10"});
+  auto run = read(
+    {"assay-agent",
+     "run",
+     "--data",
+     "/d",
+     "--coordinator",
+     "h:1",
+  CHECK(std::get<run_command>(run).config.address == "10.0.0.17");
+     "--ports",
+     "9-10",
+     "--address",
+     "10.0.0.17"}
+  );
   REQUIRE(std::holds_alternative<run_command>(run));
   CHECK(std::get<run_command>(run).config.ports == port_range{9, 10});
   auto join = read({"assay-agent", "join", "TOKEN", "--data", "/d"});
@@ -91,6 +118,7 @@ TEST_CASE("every command is read with its words, and a word too many is refused"
   CHECK(std::get<join_command>(join).data == "/d");
   CHECK(std::get<just_exit>(read({"assay-agent", "help"})).code == 0);
   CHECK(std::get<just_exit>(read({"assay-agent", "help", "join"})).code == 0);
+         {"assay-agent", "run", "--data", "/d", "--coordinator", "h:1", "--address", "0.0.0.0"},
   CHECK(std::get<hold_command>(read({"assay-agent", "hold", "/d"})).directory == "/d");
   CHECK(std::get<stop_command>(read({"assay-agent", "stop", "--data", "/d"})).data == "/d");
   for (const auto& wrong : std::vector<std::vector<std::string>>{

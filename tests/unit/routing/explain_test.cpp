@@ -69,6 +69,21 @@ TEST_CASE("a drifted host is shown with the reason that it gets nothing") {
   CHECK(e.outcome.find("503 no_qualified_implementation") != std::string::npos);
 }
 
+TEST_CASE("a replica on another host is shown with the reason that this ingress sends it nothing") {
+  site s;
+  auto& e = s.add("a").endpoints[0];
+  e.reach = pool::reach::loopback_elsewhere;
+  auto told = explain(s.build(), s.query());
+  CHECK_FALSE(told.implementations[0].endpoints[0].usable);
+  CHECK(told.implementations[0].endpoints[0].why == pool::why_unreached(e.reach));
+  CHECK(told.outcome.find("on other hosts") != std::string::npos);
+  auto lines = out_of_reach(*s.snapshot);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find("1 replicas on host " + e.host.value) != std::string::npos);
+  e.takes_traffic = false;
+  CHECK(out_of_reach(s.build()).empty());
+}
+
 TEST_CASE("the outcome of an explanation is the outcome of the request") {
   site s;
   auto& a = s.add("a", 1);

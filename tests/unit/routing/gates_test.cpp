@@ -286,6 +286,15 @@ TEST_CASE("gate 8 tells a lost replica from a busy one, a tried one and a queue"
     e.takes_traffic = false;
     CHECK(why(has_capacity, s) == reason::no_replica);
   }
+  SECTION("on another host") {
+    e.reach = pool::reach::plaintext_refused;
+    CHECK(why(has_capacity, s) == reason::other_host);
+  }
+  SECTION("on another host, and lost") {
+    e.reach = pool::reach::plaintext_refused;
+    e.takes_traffic = false;
+    CHECK(why(has_capacity, s) == reason::no_replica);
+  }
   SECTION("suspect") {
     e.phase = pool::phase::suspect;
     CHECK(why(has_capacity, s) == reason::no_replica);

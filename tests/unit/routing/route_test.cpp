@@ -101,6 +101,18 @@ TEST_CASE("a gated-out implementation's traffic goes to the next eligible pool")
   CHECK(s.spread() == std::map<std::string, int>{{"b", 10'000}});
 }
 
+TEST_CASE("a replica on another host is not sent to, nor waited for") {
+  site s;
+  auto& a = s.add("a", 0);
+  auto far = s.endpoint(a).key();
+  a.endpoints[1].reach = pool::reach::plaintext_refused;
+  auto d = s.route_once();
+  CHECK(refused(d) == failure::no_capacity);
+  CHECK(excluded_endpoints(*s.snapshot, s.query(), d) == std::vector{far});
+  auto claimed = claim(*s.snapshot, s.query(), far);
+  CHECK_FALSE(claimed.endpoint);
+}
+
 TEST_CASE("a hard ceiling holds when the others are out: the rest is refused") {
   site s;
   s.add("a").endpoints[0].takes_traffic = false;
