@@ -88,7 +88,7 @@ catalog::slot_values slots_of(const fabric::start_replica& order, const launch_p
     system["artifact_file"] = (directory / file).native();
   system["host"] = place.address;
   system["port"] = std::to_string(place.port);
-  system["served_name"] = order.model.value;
+  system["served_name"] = catalog::served_name(order.model);
   system["cache_dir"] = place.cache_directory.native();
   set_number(system, "slots", order.slots);
   set_number(system, "context_tokens", order.limits.context_tokens);

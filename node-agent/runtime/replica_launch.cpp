@@ -76,7 +76,7 @@ life::event replica::watch(const fabric::adopt_replica& order) {
     std::lock_guard guard{mutex_};
     address_ = *address;
     started_at_ = wall_now();
-    make_prober({{"served_name", order.model.value}});
+    make_prober({{"served_name", catalog::served_name(order.model)}});
   }
   return resume();
 }

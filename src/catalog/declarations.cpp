@@ -141,6 +141,10 @@ std::optional<model_parts> split_model_id(std::string_view text) {
   return parts;
 }
 
+std::string served_name(const model_id& model) {
+  return model.value.substr(0, model.value.find('@'));
+}
+
 std::optional<implementation_parts> split_implementation_id(std::string_view text) {
   const auto first = text.find('/');
   const auto second = first == std::string_view::npos ? first : text.find('/', first + 1);

@@ -237,6 +237,10 @@ struct model_parts {
 /// `NAME` or `NAME@VERSION`; `NAME@1` is refused, since version 1 has one spelling only.
 std::optional<model_parts> split_model_id(std::string_view text);
 
+/// What every engine calls the model, and is asked for: its name without a version, since a replica
+/// serves one version only.
+std::string served_name(const model_id& model);
+
 /// The profile that runs an implementation: its own, else its artifact's. `a` may be null.
 std::optional<profile_id> profile_of(const implementation& i, const artifact* a);
 

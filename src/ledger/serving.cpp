@@ -145,6 +145,7 @@ routing::implementation implementation_of(
   routing::implementation made{
     .id = i.id,
     .pool = i.pool,
+    .served_name = catalog::served_name(i.model),
     .task = model.promises.task,
     .streaming = model.promises.streaming,
     .artifact_verified = is_artifact_approved(t, i.artifact),
@@ -181,8 +182,8 @@ std::optional<ip_and_port> split_address(const std::string& text) {
 
 void add_endpoints(routing::snapshot_builder& to, const serving_inputs& from) {
   for (const auto& [name, view] : from.pools) {
-    for (const auto& replica : view->replicas) {
     auto plaintext = accepts_plaintext(from.tables, name);
+    for (const auto& replica : view->replicas) {
       auto where = split_address(replica.address);
       if (!where)
         continue;
@@ -197,8 +198,8 @@ void add_endpoints(routing::snapshot_builder& to, const serving_inputs& from) {
           .fingerprint = replica.fingerprint,
           .phase = replica.phase,
           .takes_traffic = replica.takes_traffic,
-          .slots = replica.slots,
           .reach = pool::reach_of(replica, plaintext, from.loopback),
+          .slots = replica.slots,
           .counters = from.counters.obtain(replica.key()),
           .learned = from.rates.of(replica.key()),
         },

@@ -6,7 +6,8 @@ token counts (a word is a token, and each message costs TEMPLATE more), and the 
 It never looks at the model's bytes, and it never writes anywhere but to its control folder:
 
     behave.json     how it misbehaves, read at the start and at each request (all keys may be absent):
-                    die_loading (exit code), load_s, same_answer, ignore_term, pace_s (of one token)
+                    die_loading (exit code), load_s, same_answer, ignore_term, pace_s (of one token), strict_name
+                    (404 for a model of another name than --alias), build (the version that /props gives)
     requests.jsonl  a line for each request: when it came (`got`) and how it ended (`whole`, `left`, `refused`)
 
 A prompt may misbehave alone: `[[prefill 30]]` waits before the first byte, `[[die 3]]` kills the process after so many
@@ -89,6 +90,8 @@ class Engine:
 
     def plan(self, body):
         """What is answered: words, finish reason, tokens of the prompt, and the prompt's own misbehaviour."""
+        if self.behave("strict_name") and body.get("model") != self.options.alias:
+            raise Refusal(404, "not_found_error", f"the model `{body.get('model')}` does not exist")
         messages = body.get("messages")
         if not isinstance(messages, list) or not messages:
             raise Refusal(400, "invalid_request_error", "'messages' must be a list that is not empty")

@@ -175,3 +175,23 @@ def scenario_drift():
         expect(w.runtime_pid() == before, "the replica stays up, to be evaluated")
         w.qualify()
         eventually(lambda: w.chat("capital of France").status == 200, "served again")
+
+
+def scenario_second_version():
+    """Version 2 of a model, on an engine that knows one name only: launch, proof, evaluation and requests name it alike."""
+    with World() as w:
+        w.behave(strict_name=True)
+        w.start()
+        text = (w.catalog() / "catalog.yaml").read_text()
+        text = text.replace("model: tiny\ncontract:", "model: tiny\nversion: 2\ncontract:")
+        w.write("catalog/catalog.yaml", text.replace("artifact: q4\nmodel: tiny\n", "artifact: q4\nmodel: tiny@2\n"))
+        w.assay("apply", "-f", w.root / "catalog").is_ok()
+        expect(w.implementation() == "tiny@2/local/q4", "it is the second version", w.implementation())
+        w.qualify()
+        w.promote()
+        eventually(lambda: w.chat("capital of France").status == 200, "its name means it")
+        for name in ("tiny", "tiny@2"):
+            answer = w.post({"model": name, "messages": [{"role": "user", "content": "capital of France"}]})
+            expect(answer.status == 200, f"{name} is answered", answer)
+        asked = {json.loads(one["body"])["model"] for one in w.seen()}
+        expect(asked == {"tiny"}, "the engine heard one name", asked)

@@ -143,6 +143,29 @@ TEST_CASE("a replica is an endpoint once its address can be read") {
   CHECK(s.last->endpoints()[0].port == 7200);
 }
 
+TEST_CASE("an ingress on another host reaches a replica only by its pool's word") {
+  served s;
+  s.replica("10.0.0.2:7200");
+  CHECK(s.build().endpoints()[0].reach == pool::reach::reached);
+  s.here = "boot-b/1";
+  CHECK(s.build().endpoints()[0].reach == pool::reach::plaintext_refused);
+  auto pool = s.w.t.pools->at({"cpu-a"}).what;
+  pool.plaintext_accepted = true;
+  CHECK_FALSE(wanted_in(s.w.t, {"cpu-a"}).at(0).launch.plaintext);
+  s.w.must(declared{pool});
+  CHECK(wanted_in(s.w.t, {"cpu-a"}).at(0).launch.plaintext);
+  CHECK(s.build().endpoints()[0].reach == pool::reach::reached);
+  s.replica("127.0.0.1:7200");
+  CHECK(s.build().endpoints()[0].reach == pool::reach::loopback_elsewhere);
+}
+
+TEST_CASE("requests name a model to its engines as its launch does, without the version") {
+  served s;
+  CHECK(s.implementation(impl_a).served_name == "m");
+  CHECK(catalog::served_name({"chat@12"}) == "chat");
+  CHECK(catalog::served_name({"chat"}) == "chat");
+}
+
 TEST_CASE("a revoked key opens nothing") {
   served s;
   s.w.must(key_issued{{"k"}, some_digest("secret"), false, {}, {}});

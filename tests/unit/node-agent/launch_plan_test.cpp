@@ -64,6 +64,27 @@ TEST_CASE("an order becomes a command line on loopback with the secret in the en
   CHECK_FALSE(plan->env.contains("AWS_SECRET"));
 }
 
+TEST_CASE("a replica listens where its place says, which is no part of its stack") {
+  place_with_program here{"llama-server"};
+  auto before = launch_text(llama_profile(), slots_of(order(), here.place));
+  here.place.address = "10.0.0.17";
+  auto plan = plan_launch(llama_profile(), order(), here.place);
+  REQUIRE(plan);
+  CHECK(has_word(plan->argv, "10.0.0.17"));
+  CHECK_FALSE(has_word(plan->argv, "127.0.0.1"));
+  CHECK(launch_text(llama_profile(), slots_of(order(), here.place)) == before);
+}
+
+TEST_CASE("an engine is told the model's name without its version, as requests name it") {
+  place_with_program here{"llama-server"};
+  auto second = order();
+  second.model = {"chat@2"};
+  auto plan = plan_launch(llama_profile(), second, here.place);
+  REQUIRE(plan);
+  CHECK(has_word(plan->argv, "chat"));
+  CHECK_FALSE(has_word(plan->argv, "chat@2"));
+}
+
 TEST_CASE("a runtime that is not installed is refused with what to do") {
   place_with_program here{"something-else"};
   auto plan = plan_launch(llama_profile(), order(), here.place);
