@@ -113,7 +113,7 @@ void node_link_state::hear(fabric::replica_report& what) {
     .phase = phase_of(what.phase),
     .address = std::move(address),
     .secret = what.secret,
-    .fingerprint = inventory_ ? inventory_->fingerprint.sum : what.fingerprint,
+    .fingerprint = inventory_ ? stack_of(what).sum : what.fingerprint,
     .slots = what.slots,
     .reason = what.reason,
     .was_ordered = what.phase == replica_phase::gone,
@@ -131,12 +131,19 @@ void node_link_state::hear(fabric::replica_report& what) {
   auto generation = what.generation;
   auto implementation = what.implementation;
   replicas_[generation] = std::move(what);
+  note_stack();
   // What ended is kept for people as long as nothing newer of its implementation runs.
   if (!ended)
     std::erase_if(replicas_, [&](const auto& one) {
       return one.first < generation && one.second.phase >= fabric::replica_phase::gone
              && one.second.implementation == implementation;
     });
+}
+
+/// The host's, and of a server that somebody else started also what it says of itself.
+ledger::reported_stack node_link_state::stack_of(const fabric::replica_report& what) const {
+  const auto& host = inventory_->fingerprint;
+  return ledger::with_engine({host.sum, host.fields}, what.adopted ? what.engine : std::string{});
 }
 
 void node_link_state::hear(const fabric::artifact_report& what) {
@@ -219,6 +226,20 @@ void node_link_state::note_stack() {
       ))
     record(std::move(*change), "stack reported by the agent");
 }
+  for (const auto& [generation, report] : replicas_)
+    if (report.adopted && !report.engine.empty())
+      note_stack_of(report, pools.front());
+}
+
+/// Puts what an adopted server runs on on record, so that it can be qualified there.
+void node_link_state::note_stack_of(const fabric::replica_report& adopted, const pool_id& pool) {
+  const auto* known = ledger::find(tables_.tables->implementations, adopted.implementation);
+  if (!known || adopted.phase >= replica_phase::gone)
+    return;
+  auto stack = stack_of(adopted);
+  auto name = ledger::adopted_on(options_.host, known->what.artifact);
+  if (auto change = ledger::change_for(*tables_.tables, name, pool, stack.sum, stack.fields))
+    record(std::move(*change), "version reported by the adopted server");
 
 /// Has the files of every artifact that could run here verified before it is to be launched.
 void node_link_state::want_artifacts() {

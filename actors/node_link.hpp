@@ -7,6 +7,7 @@
 // everything, so that a POOL COORDINATOR that appears later learns it at once.
 
 #include "actors/interfaces.hpp"
+#include "src/ledger/observed.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
 
@@ -74,6 +75,8 @@ private:
   bool is_stray(const fabric::replica_report& report) const;
   void stop_stray(const fabric::replica_report& report) const;
   void note_stack();
+  void note_stack_of(const fabric::replica_report& adopted, const pool_id& pool);
+  ledger::reported_stack stack_of(const fabric::replica_report& what) const;
   void want_artifacts();
   using recorded = std::function<void(const result<void, problem>&)>;
   /// `done` is told once: the fact is on record, it was refused, or the ledger has not said.

@@ -82,16 +82,19 @@ proof prober::prove(const std::optional<holding>& held) {
     return {stranger_text(), {}};
   if (auto other = identify(); !other.empty())
     return {other, {}};
-  proof result;
-  if (profile_->version) {
-    auto seen = get(profile_->version->get);
-    result.engine_version = catalog::read_answer(*profile_->version, seen.body).value_or("");
-  }
+  proof result{.engine_version = version()};
   round asked;
   if (!says_yes(asked, profile_->phases.deep))
     result.failure =
       "one real generation did not work: " + ask(asked, profile_->phases.deep).detail;
   return result;
+}
+
+std::string prober::version() {
+  if (!profile_->version)
+    return {};
+  auto seen = get(profile_->version->get);
+  return catalog::read_answer(*profile_->version, seen.body).value_or("");
 }
 
 port_owner prober::owner(const std::optional<holding>& held) {

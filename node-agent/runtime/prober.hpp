@@ -44,6 +44,9 @@ public:
   /// Is it the engine that the profile is for, and does one real generation work?
   proof prove(const std::optional<holding>& held);
 
+  /// What the engine says its version is; empty when it does not.
+  std::string version();
+
   /// The newest signals that a look has scraped.
   const std::map<std::string, catalog::signal_reading>& signals() const { return signals_; }
 

@@ -164,8 +164,22 @@ life::event replica::look_now(bool serving) {
         std::chrono::steady_clock::now(), life::verdict::unreachable, "it is ending"};
   }
   auto seen = prober_->look(serving, held());
+  auto is_well = seen.verdict == life::verdict::good || seen.verdict == life::verdict::saturated;
+  if (is_well && is_adopted(order_) && !was_well_.exchange(true))
+    ask_version();
+  if (!is_well)
+    was_well_ = false;
   seen.now = std::chrono::steady_clock::now();
   return seen;
+}
+
+/// A server that somebody else starts may be another one each time it comes back.
+void replica::ask_version() {
+  auto version = prober_->version();
+  if (version.empty()) // One that could not be read says nothing new.
+    return;
+  std::lock_guard guard{mutex_};
+  engine_version_ = version;
 }
 
 life::event replica::prove() {
@@ -211,8 +225,10 @@ fabric::replica_report replica::describe() const {
   fields["launch"] = launch_text_;
   fields["engine"] = profile_->runtime + ' ' + engine_version_;
   report.fingerprint = make_fingerprint(std::move(fields)).sum;
+  report.engine = engine_version_;
   report.address = address_.host;
   report.port = address_.port;
+  report.loopback = own_loopback();
   report.secret = secret_;
   report.exit = exit_;
   report.log_tail = log_tail_;
@@ -221,4 +237,3 @@ fabric::replica_report replica::describe() const {
 }
 
 } // namespace assay::agent
-  report.loopback = own_loopback();

@@ -94,6 +94,7 @@ private:
   life::event launch_now();
   life::event resume();
   life::event look_now(bool serving);
+  void ask_version();
   life::event watch(const fabric::adopt_replica& order);
   result<void, problem> verify_artifact();
   result<void, problem> start(const fabric::start_replica& order);
@@ -117,6 +118,7 @@ private:
   bool proven_ = false; ///< By an earlier agent.
   std::atomic<bool> stop_asked_ = false;
   std::atomic<bool> has_served_ = false;
+  std::atomic<bool> was_well_ = false; ///< At the last look.
   std::atomic<bool> launching_ = true; ///< Until `launch` has returned there is nothing to see.
 
   mutable std::mutex mutex_; ///< Guards what follows.

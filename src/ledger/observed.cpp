@@ -1,5 +1,7 @@
 #include "src/ledger/observed.hpp"
 
+#include "src/base/limits.hpp"
+
 #include <string_view>
 #include <utility>
 
@@ -134,6 +136,22 @@ changes_for_adopted(const tables& t, const implementation_id& answering, const h
     t,
     {artifact->what.id, catalog::manifest_digest(artifact->what), host, true, "its server answers"}
   );
+}
+
+reported_stack with_engine(reported_stack host, const std::string& engine) {
+  if (engine.empty())
+    return host;
+  hasher sum{"assay.adopted-stack.1"};
+  sum.add_field(host.sum).add_field(engine);
+  host.sum = sum.finish();
+  host.fields["engine"] = engine;
+  return host;
+}
+
+host_id adopted_on(const host_id& host, const artifact_id& artifact) {
+  constexpr auto half = limits::name_bytes / 2;
+  auto name = artifact.value.substr(artifact.value.rfind('/') + 1);
+  return {host.value.substr(0, half - 1) + "." + name.substr(0, half)};
 }
 
 implementation_id adopted_as(const adoption& a) {

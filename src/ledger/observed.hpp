@@ -40,6 +40,19 @@ std::optional<stack_seen> change_for(
 std::vector<artifact_changed>
 changes_for_adopted(const tables& t, const implementation_id& answering, const host_id& host);
 
+/// A stack as an agent reports it: the digest of its fields, and the fields.
+struct reported_stack {
+  digest sum;
+  std::map<std::string, std::string> fields;
+};
+
+/// What a server that somebody else started runs on: its host's stack and the version that its
+/// engine gave, which no folder of that stack holds. Without a version it is the host's.
+reported_stack with_engine(reported_stack host, const std::string& engine);
+
+/// The name under which that stack is on record beside the host's own.
+host_id adopted_on(const host_id& host, const artifact_id& artifact);
+
 /// A server that somebody else started, as its host's agent offers it.
 struct adoption {
   host_id host;

@@ -120,7 +120,7 @@ struct replica_report {
   std::uint16_t port = 0;
   std::string secret; ///< For requests to the replica; never logged, never in the ledger.
   std::uint32_t slots = 0;
-  digest fingerprint; ///< Of the host's stack when the runtime started.
+  digest fingerprint; ///< Of the host's stack, the profile, the launch and the engine.
   std::string reason; ///< Why it is in this phase.
   std::optional<exit_report> exit;
   std::string log_tail; ///< At most limits::log_tail_bytes.

@@ -182,7 +182,7 @@ class Handler(BaseHTTPRequestHandler):
                      "meta": {"n_ctx": engine.context}}
             return self.send_json(200, {"object": "list", "data": [model]})
         if self.path == "/props":
-            return self.send_json(200, {"build_info": "fake-1", "total_slots": engine.options.parallel})
+            return self.send_json(200, {"build_info": engine.behave("build", "fake-1"), "total_slots": engine.options.parallel})
         if self.path == "/metrics":
             return self.send_metrics()
         return self.refuse(Refusal(404, "not_found_error", "File Not Found"))

@@ -80,6 +80,19 @@ def scenario_key_revoked():
         w.assay("revoke", "key", "nobody", "--reason", "test").ends(3)
 
 
+def start_server(w, control, ports=range(21000, 21400, 7)):
+    """A server that is not ours, on the first of these ports that is free: it says itself when one is not."""
+    log = w.root / "adopted.log"
+    for port in ports:
+        before = log.read_text().count(f":{port}\n") if log.exists() else 0
+        server = w.spawn("/usr/bin/python3", FAKE, "--control", control, "--model", "x", "--alias", "tiny",
+                         "--ctx-size", "128", "--port", port, log="adopted.log")
+        if eventually(lambda: server.poll() is not None or log.read_text().count(f":{port}\n") > before,
+                      "it says something") and server.poll() is None:
+            return server, port
+    raise AssertionError("none of these ports is free")
+
+
 def scenario_adopted_server():
     """A server that somebody else started is registered, qualified and routed to, and never stopped by us."""
     with World() as w:
@@ -87,15 +100,8 @@ def scenario_adopted_server():
         w.assay("apply", "-f", w.catalog(implementations="")).is_ok()
         control = w.root / "elsewhere"
         control.mkdir()
-        log = w.root / "adopted.log"
-        found = None
-        for port in range(21000, 21400, 7):  # The first that is free: the server says when it is not.
-            server = w.spawn("/usr/bin/python3", FAKE, "--control", control, "--model", "x", "--alias", "tiny",
-                             "--ctx-size", "128", "--port", port, log="adopted.log")
-            if eventually(lambda: server.poll() is not None or f":{port}\n" in log.read_text(), "it says something") and \
-                    server.poll() is None:
-                found = port
-                break
+        server, found = start_server(w, control)
+
         def adopt(*words):
             return w.run("assay-agent", "adopt", "--data", w.data, "--url", f"http://127.0.0.1:{found}", *words)
         eventually(lambda: "no model 'nobody'" in adopt("--model", "nobody").err, "the coordinator says why not")
@@ -116,3 +122,38 @@ def scenario_adopted_server():
         expect(not any("assay-" in one.get("headers", {}).get("authorization", "") for one in seen), "it sees no key of ours")
         w.run("assay-agent", "adopt", "--data", w.data, "--url", "http://127.0.0.1:1", "--model", "tiny").ends(5)
         w.run("assay-agent", "adopt", "--data", w.data, "--url", "nonsense://", "--model", "tiny").ends(2)
+
+
+def scenario_adopted_upgraded():
+    """An adopted server comes back as another version: it is drift, and it serves again once it is qualified."""
+    with World() as w:
+        w.start()
+        folder = w.catalog(implementations="")
+        profile = (folder / "http.yaml").read_text().replace("runtime-profile: http\n", "runtime-profile: versioned\n")
+        (folder / "versioned.yaml").write_text(profile + "\nversion: {get: /props, json: build_info}\n")
+        w.assay("apply", "-f", folder).is_ok()
+        control = w.root / "elsewhere"
+        control.mkdir()
+        server, port = start_server(w, control)
+
+        def adopt():
+            return w.run("assay-agent", "adopt", "--data", w.data, "--url", f"http://127.0.0.1:{port}", "--model", "tiny",
+                         "--profile", "versioned").code == 0
+        eventually(adopt, "it is taken")
+        w.wait_ready()
+        w.qualify()
+        w.promote()
+        eventually(lambda: w.chat("capital of France").status == 200, "it serves")
+        server.kill()
+        server.wait(30)
+        (control / "behave.json").write_text(json.dumps({"build": "fake-2"}))
+        start_server(w, control, [port])
+
+        def is_drift():
+            """Away it is out of capacity; back again it is there, and on no stack that was qualified."""
+            answer = w.chat("capital of France")
+            return answer.status == 503 and answer.error()["code"] == "no_qualified_implementation"
+        eventually(is_drift, "the upgrade is drift")
+        w.wait_ready()
+        w.qualify()
+        eventually(lambda: w.chat("capital of France").status == 200, "qualified again, it serves")
