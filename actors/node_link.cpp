@@ -161,6 +161,7 @@ void node_link_state::hear(const fabric::artifact_report& what) {
 
 void node_link_state::hear(fabric::native_samples& what) {
   samples_ = std::move(what.samples);
+  sampled_ = self_->clock().now();
 }
 
 void node_link_state::lose(const agent_lost& what) {
@@ -225,7 +226,6 @@ void node_link_state::note_stack() {
         *tables_.tables, options_.host, pools.front(), stack.sum, stack.fields
       ))
     record(std::move(*change), "stack reported by the agent");
-}
   for (const auto& [generation, report] : replicas_)
     if (report.adopted && !report.engine.empty())
       note_stack_of(report, pools.front());
@@ -240,6 +240,7 @@ void node_link_state::note_stack_of(const fabric::replica_report& adopted, const
   auto name = ledger::adopted_on(options_.host, known->what.artifact);
   if (auto change = ledger::change_for(*tables_.tables, name, pool, stack.sum, stack.fields))
     record(std::move(*change), "version reported by the adopted server");
+}
 
 /// Has the files of every artifact that could run here verified before it is to be launched.
 void node_link_state::want_artifacts() {
@@ -266,13 +267,18 @@ void node_link_state::learn(const pools_known& what) {
 }
 
 host_answer node_link_state::answer() const {
-  return {
+  host_answer what{
     options_.host,
     options_.session,
     connected_,
     inventory_.value_or(fabric::inventory{}),
     samples_,
     replicas_};
+  auto since =
+    std::chrono::duration_cast<std::chrono::milliseconds>(self_->clock().now() - sampled_);
+  for (auto& sample : what.samples)
+    sample.age += since;
+  return what;
 }
 
 void node_link_state::stop_strays() {

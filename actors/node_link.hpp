@@ -100,6 +100,7 @@ private:
   std::map<std::uint64_t, fabric::replica_report> replicas_; ///< By generation.
   std::map<digest, fabric::artifact_report> artifacts_;      ///< By manifest.
   std::vector<fabric::native_sample> samples_;
+  steady_time sampled_{}; ///< When they came.
   /// Facts that were proposed and may not be in the tables yet, by digest; true once answered.
   std::map<digest, bool> proposed_;
 };

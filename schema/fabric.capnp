@@ -151,9 +151,10 @@ struct NativeSample {
     unsupported @5 :Void;
     unavailable @6 :Void;
     failed @7 :Int32;  # the vendor's code
+    text @10 :Text;
   }
   at @8 :Int64;     # ms since 1970 UTC
-  ageMs @9 :Int64;
+  ageMs @9 :Int64;  # when it was sent
 }
 
 struct LogChunk {
@@ -254,8 +255,8 @@ struct StartReplica {
   bodyBytes @12 :UInt64;
   args @13 :List(NamedText);
   devices @14 :List(Text);
-}
   plaintextAccepted @15 :Bool;  # it may listen where other hosts reach it, without TLS
+}
 
 struct StopReplica {
   epoch @0 :UInt64;

@@ -146,7 +146,7 @@ fabric::native_sample to_fabric(const telemetry::sample& sample) {
   result.at = sample.taken;
   result.value = std::visit(
     overloaded{
-      [](const std::string&) -> fabric::native_value { return fabric::unsupported{}; },
+      [](const std::string& text) -> fabric::native_value { return text; },
       [](const telemetry::unsupported&) -> fabric::native_value { return fabric::unsupported{}; },
       [](const telemetry::unavailable&) -> fabric::native_value { return fabric::unavailable{}; },
       [](const telemetry::failed& f) -> fabric::native_value {

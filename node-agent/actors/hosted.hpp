@@ -59,7 +59,7 @@ private:
   work_pool& pool_;
 };
 
-/// A sample as the fabric carries it. Text has no place there and becomes `unsupported`.
+/// A sample as the fabric carries it.
 fabric::native_sample to_fabric(const telemetry::sample& sample);
 
 /// Folders of replicas that an earlier agent left, in the order of their names.

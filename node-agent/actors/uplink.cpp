@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t chunk_bytes = 256 << 10;
 constexpr std::size_t log_bytes_most = 8 << 20;
 
+fabric::native_samples told_at(wall_ms now, std::vector<fabric::native_sample> samples) {
+  for (auto& sample : samples) // A clock that was set back makes nothing younger than new.
+    sample.age = std::chrono::milliseconds{std::max<std::int64_t>(now.value - sample.at.value, 0)};
+  return {std::move(samples)};
+}
+
 bool has_ended(const fabric::replica_report& report) {
   return report.phase == fabric::replica_phase::gone
          || report.phase == fabric::replica_phase::failed;
@@ -227,7 +233,7 @@ void uplink_state::learn(fabric::inventory& inventory) {
 
 void uplink_state::learn(fabric::native_samples& samples) {
   samples_ = samples.samples;
-  tell(samples);
+  tell(told_at(wall_now(), std::move(samples.samples)));
 }
 
 void uplink_state::offer(

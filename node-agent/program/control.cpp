@@ -76,6 +76,7 @@ telemetry::sample from_fabric(const fabric::native_sample& sample) {
       [](fabric::failed f) -> telemetry::reading {
         return telemetry::failed{f.code, ""};
       },
+      [](const std::string& text) -> telemetry::reading { return text; },
     },
     sample.value
   );

@@ -204,6 +204,8 @@ native_value read_value(field_reader& in, s::NativeSample::Reader m) {
     return unavailable{};
   case s::NativeSample::FAILED:
     return failed{m.getFailed()};
+  case s::NativeSample::TEXT:
+    return in.text(m.getText());
   }
   in.note(decode_fault::unknown_kind);
   return unavailable{};
@@ -337,9 +339,9 @@ start_replica read(field_reader& in, s::StartReplica::Reader m) {
     .profile_text = in.text(m.getProfileText()),
     .artifact = read(in, m.getArtifact()),
     .slots = m.getSlots(),
+    .plaintext_accepted = m.getPlaintextAccepted(),
     .limits =
       {
-    .plaintext_accepted = m.getPlaintextAccepted(),
         .context_tokens = m.getContextTokens(),
         .input_tokens = m.getInputTokens(),
         .output_tokens = m.getOutputTokens(),

@@ -152,6 +152,7 @@ void put(s::NativeSample::Builder b, const native_sample& m) {
       [&](unsupported) { b.setUnsupported(); },
       [&](unavailable) { b.setUnavailable(); },
       [&](failed f) { b.setFailed(f.code); },
+      [&](const std::string& value) { b.setText(text(value)); },
     },
     m.value
   );
@@ -250,8 +251,8 @@ void put(s::FromCoordinator::Builder to, const start_replica& m) {
   b.setInputTokens(m.limits.input_tokens);
   b.setOutputTokens(m.limits.output_tokens);
   b.setBodyBytes(m.limits.body_bytes);
-  put(b.initArgs(count(m.args.size())), m.args);
   b.setPlaintextAccepted(m.plaintext_accepted);
+  put(b.initArgs(count(m.args.size())), m.args);
   put(b.initDevices(count(m.devices.size())), m.devices);
 }
 

@@ -156,7 +156,8 @@ struct failed {
 
   friend bool operator==(const failed&, const failed&) = default;
 };
-using native_value = std::variant<double, unsupported, unavailable, failed>;
+/// A text is what the vendor writes where others have a number: `max` for no limit.
+using native_value = std::variant<double, unsupported, unavailable, failed, std::string>;
 
 /// A vendor's own metric under its own name and unit; nothing is renamed or rescaled.
 struct native_sample {
@@ -165,8 +166,8 @@ struct native_sample {
   std::string unit;
   std::string device; ///< A device's id; empty for the host.
   native_value value = unavailable{};
-  wall_ms at;
-  std::chrono::milliseconds age{};
+  wall_ms at;                      ///< When it was read.
+  std::chrono::milliseconds age{}; ///< How long ago that was for whoever is told.
 
   friend bool operator==(const native_sample&, const native_sample&) = default;
 };
@@ -278,8 +279,8 @@ struct start_replica {
   std::uint32_t slots = 1;
   contract::request_limits limits;
   std::map<std::string, std::string> args; ///< Values for the profile's slots.
-  std::vector<std::string> devices;        ///< Ids of the devices leased to the replica.
   bool plaintext_accepted = false; ///< It may listen where other hosts reach it, without TLS.
+  std::vector<std::string> devices;        ///< Ids of the devices leased to the replica.
 
   friend bool operator==(const start_replica&, const start_replica&) = default;
 };

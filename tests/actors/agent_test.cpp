@@ -476,6 +476,21 @@ TEST_CASE("a family that does not answer is asked once and becomes stale, not si
   CHECK(std::holds_alternative<fabric::unavailable>(newest.samples[0].value));
 }
 
+TEST_CASE("a sample is told with its age, and keeps its text") {
+  probe_scene s;
+  fabric::native_sample sample;
+  sample.name = "memory.max";
+  sample.value = std::string{"max"};
+  sample.at = {wall_now().value - 5'000};
+  std::exchange(s.family->sampled, {})({sample});
+  s.stage.settle();
+  auto told = s.host->all<fabric::native_samples>().back().samples;
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].value == fabric::native_value{std::string{"max"}});
+  CHECK(told[0].age >= std::chrono::milliseconds{5'000});
+  CHECK(told[0].age < std::chrono::milliseconds{60'000});
+}
+
 TEST_CASE("an unchanged stack is sent once, a changed one within ten seconds") {
   probe_scene s;
   s.give_stack("first");

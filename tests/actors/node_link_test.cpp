@@ -320,6 +320,58 @@ TEST_CASE(
   CHECK_FALSE(outcome->next.empty());
 }
 
+TEST_CASE("an adopted server that was upgraded runs another stack, and says which version") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  s.say(s.offer());
+  auto server = scene::replica(9, true);
+  s.say(server);
+  auto stack = [&] { return s.at_pool->all<pool::replica_reported>().back().fingerprint; };
+  CHECK(stack() == sha256("1"));
+  server.engine = "0.5.1";
+  s.say(server);
+  auto before = stack();
+  CHECK(before != sha256("1"));
+  server.engine = "0.6.0";
+  s.say(server);
+  CHECK(stack() != before);
+  const auto& stacks = *s.ledger.world.t.stacks;
+  REQUIRE(stacks.contains(before));
+  REQUIRE(stacks.contains(stack()));
+  CHECK(
+    stacks.at(stack()).fields
+    == std::vector<ledger::stack_field>{{"engine", "0.6.0"}, {"runtime", "1"}}
+  );
+  // The host's own stack is what it was, and nothing is recorded again and again.
+  CHECK(s.ledger.world.t.hosts->at({"node"}).fingerprint == sha256("1"));
+  auto recorded = s.ledger.all<ledger::stack_seen>().size();
+  s.say(server);
+  CHECK(s.ledger.all<ledger::stack_seen>().size() == recorded);
+  CHECK(s.ledger.refused.empty());
+}
+
+TEST_CASE("what a launched engine says of its version is no stack of its own") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  auto replica = scene::replica(1);
+  replica.engine = "b4567";
+  s.say(replica);
+  CHECK(s.at_pool->all<pool::replica_reported>().back().fingerprint == sha256("1"));
+}
+
+TEST_CASE("samples grow older while nothing newer comes") {
+  scene s;
+  fabric::native_sample sample;
+  sample.age = std::chrono::milliseconds{20};
+  s.say(fabric::native_samples{{sample}});
+  s.stage.pass(std::chrono::seconds{3});
+  auto told = s.stage.ask<host_answer>(s.link, host_question{}).samples;
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].age == std::chrono::milliseconds{3'020});
+}
+
 TEST_CASE("the start of an adopted replica reaches the agent as an order to watch its URL") {
   scene s;
   s.meet_pool();

@@ -16,6 +16,8 @@ namespace {
 json::value value_of(const fabric::native_value& value) {
   if (const auto* number = std::get_if<double>(&value))
     return *number;
+  if (const auto* text = std::get_if<std::string>(&value))
+    return json::value(*text);
   if (std::holds_alternative<fabric::unsupported>(value))
     return "unsupported";
   if (std::holds_alternative<fabric::unavailable>(value))
@@ -38,6 +40,11 @@ void add_host(const world& w, const std::string& name, json::object& item) {
     item["device " + device.id] = device.name;
   for (const auto& [field, value] : host.inventory.fingerprint.fields)
     item["stack " + field] = value;
+  std::chrono::milliseconds oldest{};
+  for (const auto& sample : host.samples)
+    oldest = std::max(oldest, sample.age);
+  if (!host.samples.empty())
+    item["samples_age_ms"] = oldest.count();
   for (const auto& sample : host.samples)
     item
       [sample.name + (sample.device.empty() ? "" : " " + sample.device) + " (" + sample.unit
