@@ -170,9 +170,9 @@ struct AdoptOffer {
   model @1 :Text;
   profile @2 :Text;
   project @3 :Text;
-  endsAt :union {
+  endsAt :union {  # not said any more, and never acted upon
     never @4 :Void;
-    at @5 :Int64;  # ms since 1970 UTC
+    at @5 :Int64;
   }
   number @6 :UInt64;  # the agent's; the answer repeats it
 }

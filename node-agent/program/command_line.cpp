@@ -7,10 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <ctime>
-#include <map>
 
 namespace assay::agent {
 
@@ -23,10 +20,10 @@ struct run_words {
   std::string config;
   std::string data;
   std::string host;
-  std::string address;
   std::vector<std::string> coordinators;
   std::string keys;
   std::vector<std::string> path;
+  std::string address;
   std::string ports;
   std::string monitor;
   bool stop_replicas = false;
@@ -38,7 +35,6 @@ struct adopt_words {
   std::string model;
   std::string profile = "http";
   std::string project = "default";
-  std::string ends_at;
 };
 
 just_exit refuse(const problem& why) {
@@ -51,13 +47,13 @@ void add_run(CLI::App& app, run_words& words) {
   run->add_option("--config", words.config, "Configuration file (YAML); else what `join` wrote")
     ->check(CLI::ExistingFile);
   run->add_option("--data", words.data, "Data directory; the agent's part is DIR/agent");
-  run->add_option(
-    "--address", words.address, "Where ingresses of other hosts reach this one (IPv4)"
-  );
   run->add_option("--host", words.host, "This host's name");
   run->add_option("--coordinator", words.coordinators, "HOST:PORT; may be repeated");
   run->add_option("--keys", words.keys, "Folder of the CURVE keys");
   run->add_option("--path", words.path, "Folder with runtimes, searched before PATH; repeatable");
+  run->add_option(
+    "--address", words.address, "Where ingresses of other hosts reach this one (IPv4)"
+  );
   run->add_option("--ports", words.ports, "Ports for replicas, FIRST-LAST");
   run->add_option("--monitor", words.monitor, "ADDRESS:PORT of /metrics and /healthz, or off");
   run->add_flag("--stop-replicas", words.stop_replicas, "Replicas end with the agent");
@@ -73,11 +69,8 @@ void add_adopt(CLI::App& app, adopt_words& words) {
   adopt->add_option("--profile", words.profile, "Runtime profile")->capture_default_str();
   adopt->add_option("--project", words.project, "Whom it serves until an operator approves")
     ->capture_default_str();
-  adopt->add_option("--ends-at", words.ends_at, "When it will stop: 2026-12-31T18:00:00Z or +8h");
-  adopt->footer(
-    "Example:\n  assay-agent adopt --data /var/lib/assay --url http://127.0.0.1:8000 --model "
-    "chat-v1 --ends-at +8h"
-  );
+  adopt->footer("Example:\n  assay-agent adopt --data /var/lib/assay --url http://127.0.0.1:8000 "
+                "--model chat-v1");
 }
 
 void add_join(CLI::App& app, join_command& words) {
@@ -113,12 +106,6 @@ command to_run(const run_words& words) {
       return just_exit{1};
     }
     config = *parsed;
-  if (!words.address.empty()) {
-    auto address = parse_own_address(words.address);
-    if (!address)
-      return refuse(address.error());
-    config.address = *address;
-  }
   }
   override_with(config.data, std::filesystem::path{words.data});
   override_with(config.host, words.host);
@@ -126,6 +113,12 @@ command to_run(const run_words& words) {
   override_with(config.keys, std::filesystem::path{words.keys});
   override_with(config.path, {words.path.begin(), words.path.end()});
   config.stop_replicas = config.stop_replicas || words.stop_replicas;
+  if (!words.address.empty()) {
+    auto address = parse_own_address(words.address);
+    if (!address)
+      return refuse(address.error());
+    config.address = *address;
+  }
   if (!words.ports.empty()) {
     auto range = parse_port_range(words.ports);
     if (!range)
@@ -148,43 +141,10 @@ command to_adopt(const adopt_words& words) {
   auto address = http::parse_client_address(words.url);
   if (!address)
     return refuse({problem_kind::invalid, address.error(), "--url", "write http://ADDRESS:PORT"});
-  adopt_command result{words.data, {words.url, words.model, {words.profile}, {words.project}, {}}};
-  if (!words.ends_at.empty()) {
-    auto time = parse_time(words.ends_at, wall_now());
-    if (!time)
-      return refuse(time.error());
-    result.offer.ends_at = *time;
-  }
-  return result;
-}
-
-std::optional<std::int64_t> relative_ms(const std::string& text) {
-  static const std::map<char, std::int64_t> units{
-    {'s', 1'000}, {'m', 60'000}, {'h', 3'600'000}, {'d', 86'400'000}};
-  std::int64_t count = 0;
-  char unit = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "+%ld%c%c", &count, &unit, &rest) != 2 || count < 1
-      || count > 1'000'000 || !units.contains(unit))
-    return {};
-  return count * units.at(unit);
+  return adopt_command{words.data, {words.url, words.model, {words.profile}, {words.project}}};
 }
 
 } // namespace
-
-result<wall_ms, problem> parse_time(const std::string& text, wall_ms now) {
-  if (auto ms = relative_ms(text))
-    return wall_ms{now.value + *ms};
-  std::tm parts{};
-  const auto* end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  if (!end || *end != '\0')
-    return unexpected{problem{
-      problem_kind::invalid,
-      "'" + text + "' is not a time",
-      "--ends-at",
-      "write 2026-12-31T18:00:00Z, or +90m from now (s, m, h, d)"}};
-  return wall_ms{static_cast<std::int64_t>(::timegm(&parts)) * 1000};
-}
 
 command parse_command_line(int argc, char** argv) {
   CLI::App app{"Assay's node agent: runs runtimes on this host and reports to the coordinators"};

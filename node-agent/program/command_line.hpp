@@ -41,7 +41,4 @@ using command =
 /// Prints help and usage errors itself.
 command parse_command_line(int argc, char** argv);
 
-/// `2026-12-31T18:00:00Z`, or `+90m` from `now` (s, m, h, d).
-result<wall_ms, problem> parse_time(const std::string& text, wall_ms now);
-
 } // namespace assay::agent

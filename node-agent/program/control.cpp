@@ -172,14 +172,13 @@ std::string to_json(const fabric::adopt_offer& offer) {
     {"url", offer.url},
     {"model", offer.model},
     {"profile", offer.profile.value},
-    {"project", offer.project.value},
-    {"ends_at_ms", offer.ends_at ? json::value(offer.ends_at->value) : json::value(nullptr)}});
+    {"project", offer.project.value}});
 }
 
 result<fabric::adopt_offer, problem> parse_offer(const std::string& body) {
   problem damaged{
     problem_kind::invalid,
-    "the request is not {url, model, profile, project, ends_at_ms}",
+    "the request is not {url, model, profile, project}",
     "adopt",
     "use `assay-agent adopt`"};
   boost::system::error_code error;
@@ -191,12 +190,9 @@ result<fabric::adopt_offer, problem> parse_offer(const std::string& body) {
     text_at(object, "url"),
     text_at(object, "model"),
     {text_at(object, "profile")},
-    {text_at(object, "project")},
-    {}};
+    {text_at(object, "project")}};
   if (offer.url.empty() || offer.model.empty() || offer.profile.value.empty())
     return unexpected{damaged};
-  if (const auto* ends = object.if_contains("ends_at_ms"); ends && ends->is_int64())
-    offer.ends_at = wall_ms{ends->as_int64()};
   return offer;
 }
 

@@ -234,22 +234,13 @@ log_chunk read(field_reader& in, s::LogChunk::Reader m) {
 }
 
 adopt_offer read(field_reader& in, s::AdoptOffer::Reader m) {
-  adopt_offer offer{
+  return {
     .url = in.text(m.getUrl()),
     .model = in.text(m.getModel()),
     .profile = {in.text(m.getProfile())},
     .project = {in.text(m.getProject())},
     .number = m.getNumber(),
   };
-  switch (m.getEndsAt().which()) {
-  case s::AdoptOffer::EndsAt::NEVER:
-    return offer;
-  case s::AdoptOffer::EndsAt::AT:
-    offer.ends_at = wall_ms{m.getEndsAt().getAt()};
-    return offer;
-  }
-  in.note(decode_fault::unknown_kind);
-  return offer;
 }
 
 joining_member read(field_reader& in, s::JoiningMember::Reader m) {
@@ -339,7 +330,6 @@ start_replica read(field_reader& in, s::StartReplica::Reader m) {
     .profile_text = in.text(m.getProfileText()),
     .artifact = read(in, m.getArtifact()),
     .slots = m.getSlots(),
-    .plaintext_accepted = m.getPlaintextAccepted(),
     .limits =
       {
         .context_tokens = m.getContextTokens(),
@@ -349,6 +339,7 @@ start_replica read(field_reader& in, s::StartReplica::Reader m) {
       },
     .args = in.named(m.getArgs()),
     .devices = in.texts(m.getDevices()),
+    .plaintext_accepted = m.getPlaintextAccepted(),
   };
 }
 

@@ -181,8 +181,6 @@ void put(s::FromAgent::Builder to, const adopt_offer& m) {
   b.setModel(text(m.model));
   b.setProfile(text(m.profile.value));
   b.setProject(text(m.project.value));
-  if (m.ends_at)
-    b.getEndsAt().setAt(m.ends_at->value);
   b.setNumber(m.number);
 }
 
@@ -251,9 +249,9 @@ void put(s::FromCoordinator::Builder to, const start_replica& m) {
   b.setInputTokens(m.limits.input_tokens);
   b.setOutputTokens(m.limits.output_tokens);
   b.setBodyBytes(m.limits.body_bytes);
-  b.setPlaintextAccepted(m.plaintext_accepted);
   put(b.initArgs(count(m.args.size())), m.args);
   put(b.initDevices(count(m.devices.size())), m.devices);
+  b.setPlaintextAccepted(m.plaintext_accepted);
 }
 
 void put(s::FromCoordinator::Builder to, const stop_replica& m) {

@@ -194,9 +194,8 @@ struct adopt_offer {
   std::string url;
   std::string model;
   profile_id profile;
-  project_id project;             ///< Whom it serves until an operator approves.
-  std::optional<wall_ms> ends_at; ///< When its owner will stop it.
-  std::uint64_t number = 0;       ///< The agent's; the outcome repeats it.
+  project_id project;       ///< Whom it serves until an operator approves.
+  std::uint64_t number = 0; ///< The agent's; the outcome repeats it.
 
   friend bool operator==(const adopt_offer&, const adopt_offer&) = default;
 };
@@ -279,8 +278,8 @@ struct start_replica {
   std::uint32_t slots = 1;
   contract::request_limits limits;
   std::map<std::string, std::string> args; ///< Values for the profile's slots.
-  bool plaintext_accepted = false; ///< It may listen where other hosts reach it, without TLS.
   std::vector<std::string> devices;        ///< Ids of the devices leased to the replica.
+  bool plaintext_accepted = false; ///< It may listen where other hosts reach it, without TLS.
 
   friend bool operator==(const start_replica&, const start_replica&) = default;
 };

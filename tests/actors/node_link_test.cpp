@@ -101,7 +101,7 @@ struct scene {
         return told;
     return nullptr;
   }
-  fabric::adopt_offer offer() { return {"http://127.0.0.1:8000", "m", {"http"}, {"lab"}, {}, 3}; }
+  fabric::adopt_offer offer() { return {"http://127.0.0.1:8000", "m", {"http"}, {"lab"}, 3}; }
 };
 
 } // namespace

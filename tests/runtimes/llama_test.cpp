@@ -347,16 +347,7 @@ public:
     int status = 0;
     ::waitpid(
       run(
-        {"assay-agent",
-         "adopt",
-         "--data",
-         data.native(),
-         "--url",
-         url(),
-         "--model",
-         "chat",
-         "--ends-at",
-         "+1h"},
+        {"assay-agent", "adopt", "--data", data.native(), "--url", url(), "--model", "chat"},
         ASSAY_AGENT_PROGRAM
       ),
       &status,
@@ -526,7 +517,6 @@ TEST_CASE("a server that somebody else started is offered, watched, proven and n
   REQUIRE(test::eventually([&] { return c.offer().has_value(); }));
   CHECK(c.offer()->url == server.url());
   CHECK(c.offer()->model == "chat");
-  CHECK(c.offer()->ends_at);
   c.adopt(1, server.url());
   auto ready = c.wait_for(1, replica_phase::ready);
   CHECK(ready.adopted);

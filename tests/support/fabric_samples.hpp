@@ -148,14 +148,11 @@ inline std::vector<std::pair<std::string, agent_message>> agent_samples() {
      native_samples{
        {{catalog::family::cpu, "memory.max", "B", "", std::string{"max"}, {9}, 50ms}}}},
     {"log_chunk", log_chunk{{"m/p/a/0@h"}, 7, 1'024, "line\n", true}},
-    {"adopt_offer",
-     adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}, wall_ms{1'764'000'000'000}}},
-    {"adopt_offer_numbered",
-     adopt_offer{
-    {"replica_report_loopback", a_report_of_host()},
-       "http://127.0.0.1:8000", "m", {"http"}, {"physics"}, wall_ms{1'764'000'000'000}, 7}},
+    {"adopt_offer", adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}}},
+    {"adopt_offer_numbered", adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}, 7}},
     {"join", join{"host-2", {a_digest(6).bytes}}},
     {"join_member", a_join()},
+    {"replica_report_loopback", a_report_of_host()},
   };
 }
 
@@ -175,10 +172,10 @@ inline std::vector<std::pair<std::string, coordinator_message>> coordinator_samp
     {"joined", joined{true, {"host-2"}, "welcome"}},
     {"welcome_coordinators",
      welcome{1, 3, 99, 1'000ms, {"host-1"}, {a_coordinator(1), a_coordinator(2)}}},
-    {"start_replica_plaintext", a_start_in_the_clear()},
     {"closing_not_leader",
      closing{closing_reason::not_leader, "moved", a_coordinator(1), {a_coordinator(2)}}},
     {"joined_cluster", a_joined()},
+    {"start_replica_plaintext", a_start_in_the_clear()},
     {"adopt_outcome", adopt_outcome{7, {"m/p/adopted-h-8000"}, "not declared", "apply it"}},
   };
 }
