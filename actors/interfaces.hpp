@@ -300,6 +300,7 @@ struct promote {
   catalog::implementation_status wanted = catalog::implementation_status::production;
   ledger::author author;
   std::string reason;
+  moves::promotion_options how{};
 };
 /// Undo a committed move, or abort an open one.
 struct reverse {
