@@ -190,6 +190,8 @@ struct explain_question {
   std::string model;
   std::string key; ///< A key's name; empty: a key of the default project.
   contract::shape shape;
+  std::optional<contract::operation>
+    operation; ///< None: what the model's task is usually asked by.
 };
 struct explain_answer {
   result<routing::explanation, problem> what;

@@ -29,8 +29,8 @@ task<bool> exchange::run() {
   if (!choice)
     bad = choice.error();
   else
-    bad = check_head(choice->door);
-  if (!bad && choice->door != door::chat) {
+    bad = check_head(*choice);
+  if (!bad && choice->door != door::inference) {
     bool stays = co_await answer_models(*choice);
     co_return stays;
   }

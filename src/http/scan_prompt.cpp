@@ -1,4 +1,4 @@
-#include "src/http/chat_scan.hpp"
+#include "src/http/body_scan.hpp"
 
 #include <algorithm>
 
@@ -10,8 +10,10 @@ namespace {
 /// token per byte the upper estimate holds for every byte-level tokenizer.
 constexpr std::uint64_t template_tokens_per_message = 16;
 constexpr std::uint64_t template_tokens = 64;
-/// The longest run of bytes that the known vocabularies hold as one token (a run of spaces).
-constexpr std::uint64_t longest_token_bytes = 128;
+
+std::uint32_t tokens(std::uint64_t count) {
+  return static_cast<std::uint32_t>(std::min(count, unlimited));
+}
 
 } // namespace
 
@@ -26,7 +28,13 @@ std::string_view token_of(json::value& v) {
   return token;
 }
 
-bool chat_scan::take_messages(json::value v) {
+std::size_t decoded_bytes(std::string_view token) {
+  auto size = std::max<std::size_t>(token.size(), 2) - 2;
+  // An escape is at most six bytes for one.
+  return token.find('\\') == token.npos ? size : size / 6;
+}
+
+bool body_scan::take_messages(json::value v) {
   auto token = v.raw_json_token();
   auto at = static_cast<std::size_t>(token.data() - body_.data());
   if (!walk_prompt(v, 2, {}))
@@ -37,7 +45,7 @@ bool chat_scan::take_messages(json::value v) {
 }
 
 /// Bytes from `from` to the end of the value that was just read.
-std::size_t chat_scan::measure(const char* from) {
+std::size_t body_scan::measure(const char* from) {
   const char* here = nullptr;
   if (document_.current_location().get(here))
     here = body_.data() + body_.size();
@@ -48,7 +56,7 @@ std::size_t chat_scan::measure(const char* from) {
 
 /// Visits everything, so that depth and structure are known to be sound; `depth` is the level that
 /// the value would open.
-bool chat_scan::walk(json::value v, std::size_t depth) {
+bool body_scan::walk(json::value v, std::size_t depth) {
   json::json_type type;
   if (auto error = v.type().get(type); error)
     return refuse_json(error);
@@ -73,15 +81,12 @@ bool chat_scan::walk(json::value v, std::size_t depth) {
   return true;
 }
 
-bool chat_scan::walk_prompt(json::value v, std::size_t depth, std::string_view name) {
+bool body_scan::walk_prompt(json::value v, std::size_t depth, std::string_view name) {
   json::json_type type;
   if (auto error = v.type().get(type); error)
     return refuse_json(error);
   if (type == json::json_type::string && (name == "content" || name == "text")) {
-    auto text = token_of(v);
-    auto size = std::max<std::size_t>(text.size(), 2) - 2;
-    // An escape is at most six bytes for one.
-    text_bytes_ += text.find('\\') == text.npos ? size : size / 6;
+    text_bytes_ += decoded_bytes(token_of(v));
     return true;
   }
   if (type == json::json_type::object)
@@ -112,22 +117,34 @@ bool chat_scan::walk_prompt(json::value v, std::size_t depth, std::string_view n
   return true;
 }
 
-void chat_scan::feature(std::string_view name) {
+void body_scan::feature(std::string_view name) {
   auto& features = found_.shape.features;
   if (std::find(features.begin(), features.end(), name) == features.end())
     features.emplace_back(name);
 }
 
-void chat_scan::estimate() {
-  auto most =
-    found_.prompt_size + extra_bytes_ + messages_ * template_tokens_per_message + template_tokens;
-  auto& input = found_.shape.input;
-  input.most =
-    static_cast<std::uint32_t>(media_ ? unlimited : std::min<std::uint64_t>(most, unlimited));
-  input.least =
-    static_cast<std::uint32_t>(std::min<std::uint64_t>(text_bytes_ / longest_token_bytes, unlimited)
-    );
-  found_.shape.body_bytes = body_.size();
+void body_scan::estimate() {
+  auto& shape = found_.shape;
+  shape.body_bytes = body_.size();
+  if (prompts_ > 0) {
+    estimate_prompts();
+  } else {
+    auto most =
+      found_.prompt_size + extra_bytes_ + messages_ * template_tokens_per_message + template_tokens;
+    shape.input = {tokens(text_bytes_ / longest_token_bytes), tokens(most)};
+  }
+  if (media_)
+    shape.input.most = tokens(unlimited);
+  if (truncates_)
+    shape.input.least = 0;
+}
+
+void body_scan::estimate_prompts() {
+  auto& shape = found_.shape;
+  auto largest_most = largest_most_ + extra_bytes_ + template_tokens;
+  shape.prompts = tokens(prompts_);
+  shape.input = {tokens(largest_least_), tokens(largest_most)};
+  shape.more_input = {tokens(all_least_ - largest_least_), tokens(all_most_ - largest_most_)};
 }
 
 } // namespace assay::http::detail

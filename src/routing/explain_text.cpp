@@ -167,10 +167,12 @@ std::vector<name_value> to_pairs(const decision_ring::entry& e) {
   add("project", text_of(names.projects, t.project));
   add("key", text_of(names.keys, t.key));
   add("class", std::string{name(t.traffic)});
+  add("operation", std::string{contract::describe(t.operation).name});
   add("task", std::string{name(t.task)});
   add("stream", t.stream ? "true" : "false");
   add("input_tokens_least", std::to_string(t.input_least));
   add("input_tokens_most", std::to_string(t.input_most));
+  add("prompts", t.prompts > 1 ? std::to_string(t.prompts) : "");
   add("output_tokens_asked", t.output_tokens ? std::to_string(t.output_tokens) : "");
   add("policy", std::string{name(t.policy)});
   add("route_generation", std::to_string(t.route));
