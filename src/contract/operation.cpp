@@ -4,10 +4,15 @@ namespace assay::contract {
 
 namespace {
 
+using family = api_family;
+
 constexpr std::array rows{
-  operation_row{"chat-completions", "/v1/chat/completions", task::chat, api_family::openai},
-  operation_row{"completions", "/v1/completions", task::completion, api_family::openai},
-  operation_row{"embeddings", "/v1/embeddings", task::embedding, api_family::openai},
+  operation_row{"chat-completions", "/v1/chat/completions", task::chat, family::openai},
+  operation_row{"completions", "/v1/completions", task::completion, family::openai},
+  operation_row{"embeddings", "/v1/embeddings", task::embedding, family::openai},
+  operation_row{"responses", "/v1/responses", task::chat, family::responses},
+  operation_row{"messages", "/v1/messages", task::chat, family::anthropic},
+  operation_row{"count-tokens", "/v1/messages/count_tokens", task::chat, family::anthropic},
 };
 static_assert(rows.size() == operation_count);
 

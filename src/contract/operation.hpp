@@ -17,11 +17,15 @@ enum class operation : std::uint8_t {
   chat_completions,
   completions,
   embeddings,
+  responses,
+  messages,
+  count_tokens,
 };
-inline constexpr std::size_t operation_count = 3;
+inline constexpr std::size_t operation_count = 6;
 
-/// Whose error bodies and stream endings an operation has.
-enum class api_family : std::uint8_t { openai };
+/// Whose error bodies and stream endings an operation has. `responses` has OpenAI's errors, and
+/// events of its own.
+enum class api_family : std::uint8_t { openai, responses, anthropic };
 
 struct operation_row {
   std::string_view name; ///< As profiles and traces write it.

@@ -48,7 +48,13 @@ private:
   bool take_messages(json::value v);
   bool take_stream_options(json::value v);
   bool take_response_format(json::value v);
+  bool take_format(json::value v, std::size_t depth);
   bool take_tools(json::value v);
+  bool take_system(json::value v);
+  bool take_metadata(json::value v);
+  bool take_text_format(json::value v);
+  bool take_block_type(json::value v);
+  bool refuse_state(std::string_view name, json::value v, bool is_harmless);
   bool take_suffix(json::value v);
 
   bool take_prompts(json::value v, std::string_view name);
@@ -70,6 +76,7 @@ private:
 
   std::string_view body_;
   json::document& document_;
+  bool has_blocks_ = false; ///< Content says in its `type` what it is.
   scanned_body found_;
   scan_refusal refusal_;
   std::uint32_t seen_ = 0;

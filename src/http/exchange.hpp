@@ -89,6 +89,7 @@ private:
   task<bool> refuse();
   task<bool> answer_models(const door_choice& choice);
   void finish(routing::ending how, int status);
+  contract::api_family family() const { return contract::describe(operation_).family; }
   bool shows_metadata() const;
   bool keeps() const;
 

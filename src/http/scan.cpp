@@ -25,6 +25,7 @@ body_scan::body_scan(contract::operation asked, std::string_view body, json::doc
   : body_{body}, document_{document} {
   found_.shape.operation = asked;
   found_.shape.task = contract::describe(asked).task;
+  has_blocks_ = contract::describe(asked).family != contract::api_family::openai;
 }
 
 bool body_scan::refuse(std::string message, std::string_view param) {
@@ -66,6 +67,8 @@ result<scanned_body, scan_refusal> body_scan::run() {
     refuse("bytes follow the JSON object");
   else if ((seen_ & 1u << static_cast<unsigned>(key::model)) == 0)
     refuse("the body has no model; name one, for example \"model\": \"NAME\"", "model");
+  else if (found_.shape.operation == contract::operation::messages && !found_.shape.output_tokens)
+    refuse("max_tokens is missing; say how long the answer may be, at least 1", "max_tokens");
   if (!refusal_.message.empty())
     return unexpected{refusal_};
   estimate();
@@ -91,7 +94,22 @@ bool body_scan::take_known(key k, std::string_view name, json::value v) {
   case key::model:
     return take_model(v);
   case key::messages:
+  case key::conversation:
     return take_messages(v);
+  case key::system:
+    return take_system(v);
+  case key::metadata:
+    return take_metadata(v);
+  case key::text_format:
+    return take_text_format(v);
+  case key::previous_response:
+  case key::kept_conversation:
+    return refuse_state(name, v, is_null(v));
+  case key::store:
+  case key::background: {
+    bool wanted = false;
+    return take_bool(name, v, wanted) && refuse_state(name, v, !wanted);
+  }
   case key::prompt:
     return take_prompts(v, name);
   case key::stream:
@@ -244,19 +262,52 @@ bool body_scan::take_stream_options(json::value v) {
 }
 
 bool body_scan::take_response_format(json::value v) {
+  return take_format(v, 2);
+}
+
+bool body_scan::take_format(json::value v, std::size_t depth) {
   if (is_null(v))
     return true;
   auto from = v.raw_json_token().data();
-  bool taken = each_field(v, 2, [this](std::string_view name, json::value field) {
+  bool taken = each_field(v, depth, [this, depth](std::string_view name, json::value field) {
     std::string_view text;
     if (name != "type")
-      return walk(field, 3);
+      return walk(field, depth + 1);
     if (field.get_string().get(text) == simdjson::SUCCESS && text != "text")
       feature(text.substr(0, limits::name_bytes));
     return true;
   });
   extra_bytes_ += measure(from);
   return taken;
+}
+
+/// Responses' `text`, whose `format` is what `response_format` is elsewhere.
+bool body_scan::take_text_format(json::value v) {
+  if (is_null(v))
+    return true;
+  return each_field(v, 2, [this](std::string_view name, json::value field) {
+    return name == "format" ? take_format(field, 3) : walk(field, 3);
+  });
+}
+
+/// Anthropic's `metadata`, whose `user_id` is what `user` is elsewhere.
+bool body_scan::take_metadata(json::value v) {
+  if (is_null(v))
+    return true;
+  return each_field(v, 2, [this](std::string_view name, json::value field) {
+    return name == "user_id" ? take_affinity("user_id", field) : walk(field, 3);
+  });
+}
+
+/// What only a server that keeps answers can serve: replicas do not share what each of them keeps.
+bool body_scan::refuse_state(std::string_view name, json::value v, bool is_harmless) {
+  if (is_harmless)
+    return walk(v, 2);
+  auto text = std::string{name}
+              + ": answers are not kept here; send the whole conversation in input, with store: "
+                "false or without store";
+  refusal_ = {contract::failure::unsupported_feature, std::move(text), std::string{name}};
+  return false;
 }
 
 bool body_scan::take_tools(json::value v) {

@@ -87,9 +87,10 @@ bool body_scan::take_prompt_list(json::value v, std::string_view name) {
     return true;
   }
   // Texts and token ids side by side are one prompt to llama.cpp; others refuse them.
+  auto least = all_least_ + tokens;
   auto most = all_most_ + tokens;
   prompts_ = all_least_ = all_most_ = largest_least_ = largest_most_ = 0;
-  add_prompt(0, most);
+  add_prompt(least, most);
   return true;
 }
 
@@ -101,12 +102,14 @@ bool body_scan::take_token(json::value v, std::string_view name, std::uint64_t& 
   return true;
 }
 
-/// One prompt as token ids; its number of tokens is known.
+/// One prompt as token ids; texts among them are llama.cpp's, and others refuse them.
 bool body_scan::take_token_list(json::value v, std::string_view name) {
   json::array list;
   if (auto error = v.get_array().get(list); error)
     return refuse_json(error);
   std::uint64_t tokens = 0;
+  std::uint64_t text_least = 0;
+  std::uint64_t text_most = 0;
   for (auto entry : list) {
     json::value element;
     json::json_type type;
@@ -115,14 +118,19 @@ bool body_scan::take_token_list(json::value v, std::string_view name) {
       error = element.type().get(type);
     if (error)
       return refuse_json(error);
-    if (type != json::json_type::number)
+    if (type == json::json_type::string) {
+      auto text = token_of(element);
+      text_least += decoded_bytes(text) / longest_token_bytes;
+      text_most += text.size();
+    } else if (type != json::json_type::number) {
       return refuse(no_prompt(name), name);
-    if (!take_token(element, name, tokens))
+    } else if (!take_token(element, name, tokens)) {
       return false;
+    }
   }
-  if (tokens == 0)
+  if (tokens + text_most == 0)
     return refuse(std::string{name} + " holds an empty list of token ids", name);
-  add_prompt(tokens, tokens);
+  add_prompt(tokens + text_least, tokens + text_most);
   return true;
 }
 

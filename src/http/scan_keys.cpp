@@ -53,6 +53,39 @@ constexpr key_row embedding_keys[] = {
   {"truncate_prompt_tokens", key::truncation},
 };
 
+constexpr key_row response_keys[] = {
+  {"model", key::model},
+  {"input", key::conversation},
+  {"instructions", key::system},
+  {"stream", key::stream},
+  {"max_output_tokens", key::max_tokens},
+  {"user", key::user},
+  {"prompt_cache_key", key::prompt_cache_key},
+  {"tools", key::tools},
+  {"text", key::text_format},
+  {"previous_response_id", key::previous_response},
+  {"conversation", key::kept_conversation},
+  {"store", key::store},
+  {"background", key::background},
+};
+
+constexpr key_row message_keys[] = {
+  {"model", key::model},
+  {"messages", key::messages},
+  {"system", key::system},
+  {"stream", key::stream},
+  {"max_tokens", key::max_tokens},
+  {"metadata", key::metadata},
+  {"tools", key::tools},
+};
+
+constexpr key_row counted_keys[] = {
+  {"model", key::model},
+  {"messages", key::messages},
+  {"system", key::system},
+  {"tools", key::tools},
+};
+
 constexpr std::span<const key_row> keys_of(contract::operation o) {
   switch (o) {
   case contract::operation::chat_completions:
@@ -61,6 +94,12 @@ constexpr std::span<const key_row> keys_of(contract::operation o) {
     return completion_keys;
   case contract::operation::embeddings:
     return embedding_keys;
+  case contract::operation::responses:
+    return response_keys;
+  case contract::operation::messages:
+    return message_keys;
+  case contract::operation::count_tokens:
+    return counted_keys;
   }
   return {};
 }

@@ -34,6 +34,14 @@ enum class key : std::uint8_t {
   dimensions,
   prompt_embeds,
   truncation,
+  conversation, ///< Responses' `input`: a text, or a list of items.
+  system,
+  metadata,
+  text_format,
+  previous_response,
+  kept_conversation,
+  store,
+  background,
 };
 
 struct key_row {

@@ -35,12 +35,35 @@ std::size_t decoded_bytes(std::string_view token) {
 }
 
 bool body_scan::take_messages(json::value v) {
-  auto token = v.raw_json_token();
-  auto at = static_cast<std::size_t>(token.data() - body_.data());
+  json::json_type type;
+  auto from = v.raw_json_token().data();
+  if (auto error = v.type().get(type); error)
+    return refuse_json(error);
+  found_.prompt_at = static_cast<std::size_t>(from - body_.data());
+  if (type == json::json_type::string) { // Responses takes a bare text.
+    auto text = token_of(v);
+    text_bytes_ += decoded_bytes(text);
+    found_.prompt_size = text.size();
+    return true;
+  }
   if (!walk_prompt(v, 2, {}))
     return false;
-  found_.prompt_at = at;
-  found_.prompt_size = measure(token.data());
+  found_.prompt_size = measure(from);
+  return true;
+}
+
+/// What stands before the conversation: a text, or a list of blocks.
+bool body_scan::take_system(json::value v) {
+  json::json_type type;
+  auto from = v.raw_json_token().data();
+  if (auto error = v.type().get(type); error)
+    return refuse_json(error);
+  if (type == json::json_type::string)
+    extra_bytes_ += token_of(v).size();
+  if (!walk_prompt(v, 3, "content"))
+    return false;
+  if (type == json::json_type::array)
+    extra_bytes_ += measure(from);
   return true;
 }
 
@@ -90,14 +113,18 @@ bool body_scan::walk_prompt(json::value v, std::size_t depth, std::string_view n
     return true;
   }
   if (type == json::json_type::object)
-    return each_field(v, depth, [this, depth](std::string_view key, json::value field) {
+    return each_field(v, depth, [this, depth, name](std::string_view key, json::value field) {
+      if (has_blocks_ && key == "type" && name == "content")
+        return take_block_type(field);
+      if (has_blocks_ && key == "input") // A tool's arguments may look like anything.
+        return walk(field, depth + 1);
       auto image = key == "image_url" || key == "video_url";
       auto audio = key == "input_audio" || key == "audio_url";
       media_ |= image || audio || key == "file";
       if (image || audio)
         feature(image ? "images" : "audio");
-      auto name = key == "content" ? "content" : key == "text" ? "text" : "";
-      return walk_prompt(field, depth + 1, name);
+      auto inner = key == "content" ? "content" : key == "text" ? "text" : "";
+      return walk_prompt(field, depth + 1, inner);
     });
   if (type != json::json_type::array)
     return true;
@@ -114,6 +141,18 @@ bool body_scan::walk_prompt(json::value v, std::size_t depth, std::string_view n
     if (!walk_prompt(element, depth + 1, name))
       return false;
   }
+  return true;
+}
+
+/// Of a block of content: Anthropic's and Responses' say so what they are.
+bool body_scan::take_block_type(json::value v) {
+  std::string_view type;
+  if (v.get_string().get(type))
+    return walk(v, 2);
+  auto image = type == "image" || type == "input_image";
+  media_ |= image || type == "document" || type == "input_file";
+  if (image)
+    feature("images");
   return true;
 }
 

@@ -158,7 +158,8 @@ std::vector<name_value> to_pairs(const decision_ring::entry& e) {
   add("outcome", std::string{name(t.outcome)});
   if (t.outcome == outcome_kind::refused) {
     const auto& row = contract::describe(t.failure);
-    add("status", std::to_string(row.status));
+    auto family = contract::describe(t.operation).family;
+    add("status", std::to_string(contract::status_of(t.failure, family)));
     add("code", std::string{row.code});
   }
   add("model", text_of(names.models, t.model));

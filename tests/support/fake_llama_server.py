@@ -106,7 +106,7 @@ class Engine:
         if not api.generates:
             return Plan(text, prompt, [], "stop")
         words = self.answer(text, odd)
-        limits = [n for n in (body.get("max_tokens"), self.options.predict, self.context - prompt)
+        limits = [n for n in (body.get("max_tokens"), body.get("max_output_tokens"), self.options.predict, self.context - prompt)
                   if isinstance(n, int) and n > 0]
         most = min(limits)
         finish = "stop" if len(words) <= most else "length"

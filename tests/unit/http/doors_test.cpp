@@ -1,36 +1,15 @@
 // The doors beside chat: each passes its bodies through and understands its own answers.
 
-#include "tests/unit/http/ingress_fixture.hpp"
+#include "tests/unit/http/doors_fixture.hpp"
 
 #include <catch2/generators/catch_generators_all.hpp>
 
 using namespace assay;
 using namespace assay::tests;
+using contract::operation;
 using contract::task;
 
 namespace {
-
-struct serving {
-  serving(task what, mock_upstream::script script)
-    : replica{std::move(script)}, ingress{{{replica.port()}}} {
-    ingress.world.promises.task = what;
-    ingress.start();
-  }
-
-  mock_upstream replica;
-  ingress_fixture ingress;
-
-  std::string ask(std::string_view path, std::string_view body, std::string_view fields = {}) {
-    raw_client client{ingress.port()};
-    client.send(
-      "POST " + std::string{path} + " HTTP/1.1\r\nHost: assay:7100\r\nAuthorization: Bearer "
-      + std::string{test_key} + "\r\nConnection: close\r\n" + std::string{fields}
-      + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string{body}
-    );
-    return client.read_all();
-  }
-  routing::outcome outcome() { return ingress.outcomes.wait_for(1)[0]; }
-};
 
 std::string text_event(std::string_view text, std::string_view finish = "null") {
   return R"(data: {"object":"text_completion","choices":[{"index":0,"text":")" + std::string{text}
@@ -116,6 +95,24 @@ TEST_CASE("a model is asked for its own task only") {
   CHECK(status_of(answer) == 400);
   CHECK(body_of(answer).find("unsupported_feature") != std::string_view::npos);
   CHECK(body_of(answer).find("another task") != std::string_view::npos);
+  CHECK(w.replica.requests().empty());
+}
+
+TEST_CASE("what no profile offers is refused by gate 1, and told so") {
+  serving w{task::chat, answers(json_answer(completion))};
+  auto [path, body] = GENERATE(
+    std::pair<std::string, std::string>{
+      "/v1/messages", R"({"model":"small","messages":[],"max_tokens":1})"},
+    std::pair<std::string, std::string>{
+      "/v1/messages/count_tokens", R"({"model":"small","messages":[]})"},
+    std::pair<std::string, std::string>{"/v1/responses", R"({"model":"small","input":"a"})"}
+  );
+  auto answer = w.ask(path, body);
+  CHECK(status_of(answer) == 400);
+  CHECK(
+    body_of(answer).find("serves_task: its runtime profile does not offer")
+    != std::string_view::npos
+  );
   CHECK(w.replica.requests().empty());
 }
 
