@@ -13,6 +13,8 @@ constexpr std::array rows{
   operation_row{"responses", "/v1/responses", task::chat, family::responses},
   operation_row{"messages", "/v1/messages", task::chat, family::anthropic},
   operation_row{"count-tokens", "/v1/messages/count_tokens", task::chat, family::anthropic},
+  operation_row{"rerank", "/v1/rerank", task::rerank, family::openai},
+  operation_row{"score", "/v1/score", task::rerank, family::openai},
 };
 static_assert(rows.size() == operation_count);
 

@@ -20,8 +20,10 @@ enum class operation : std::uint8_t {
   responses,
   messages,
   count_tokens,
+  rerank,
+  score,
 };
-inline constexpr std::size_t operation_count = 6;
+inline constexpr std::size_t operation_count = 8;
 
 /// Whose error bodies and stream endings an operation has. `responses` has OpenAI's errors, and
 /// events of its own.
@@ -40,8 +42,7 @@ const operation_row& describe(operation o);
 std::optional<operation> find_operation(std::string_view path);
 std::optional<operation> parse_operation(std::string_view name);
 
-/// The operation that requests of a task use when nothing else is said; none for `rerank` and
-/// `infer`.
+/// The operation that requests of a task use when nothing else is said; none for `infer`.
 std::optional<operation> usual_operation(task t);
 
 } // namespace assay::contract

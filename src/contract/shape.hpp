@@ -21,7 +21,7 @@ struct shape {
   contract::task task = contract::task::chat; ///< The operation's.
   token_estimate input;      ///< Of the largest prompt: what a limit of tokens is about.
   token_estimate more_input; ///< Of the other prompts together.
-  std::uint32_t prompts = 1; ///< Prompts or inputs of one request.
+  std::uint32_t prompts = 1; ///< Prompts, inputs or documents of one request.
   std::optional<std::uint32_t>
     output_tokens;           ///< `max_tokens` or `max_completion_tokens`, when asked for.
   std::uint32_t choices = 1; ///< For each prompt: `n`, or `best_of` where that is more.

@@ -212,8 +212,8 @@ void read_subject(json::value v, stream_facts& facts) {
       add_usage(field, facts.usage);
     else if (key == "error")
       facts.error |= !is_null(field);
-    else if (key == "id" && field.get_string().get(text) == simdjson::SUCCESS)
-      facts.subject = text.substr(0, stream_facts::subject_bytes);
+    else if (key == "id" && field.get_string().get(text) == simdjson::SUCCESS && text.size() <= stream_facts::subject_bytes)
+      facts.subject = text;
   });
 }
 

@@ -58,6 +58,7 @@ private:
   bool take_suffix(json::value v);
 
   bool take_prompts(json::value v, std::string_view name);
+  bool take_query(json::value v, std::string_view name);
   bool take_prompt_list(json::value v, std::string_view name);
   bool take_token(json::value v, std::string_view name, std::uint64_t& tokens);
   bool take_token_list(json::value v, std::string_view name);
@@ -93,6 +94,8 @@ private:
   std::uint64_t largest_most_ = 0;
   std::uint64_t all_least_ = 0;
   std::uint64_t all_most_ = 0;
+  std::uint64_t query_least_ = 0; ///< Stands before each of them.
+  std::uint64_t query_most_ = 0;
 };
 
 template <class Field>

@@ -112,6 +112,8 @@ bool body_scan::take_known(key k, std::string_view name, json::value v) {
   }
   case key::prompt:
     return take_prompts(v, name);
+  case key::query:
+    return take_query(v, name);
   case key::stream:
     return take_bool(name, v, shape.stream);
   case key::stream_options:

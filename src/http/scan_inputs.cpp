@@ -4,6 +4,8 @@
 #include "src/http/body_scan.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace assay::http::detail {
 
@@ -43,6 +45,22 @@ bool body_scan::take_prompts(json::value v, std::string_view name) {
     return refuse(no_prompt(name), name);
   }
   found_.prompt_size = measure(from);
+  return true;
+}
+
+/// A text, or as many as there are documents; of those the largest.
+bool body_scan::take_query(json::value v, std::string_view name) {
+  auto prompts = std::exchange(prompts_, 0);
+  auto all = std::pair{std::exchange(all_least_, 0), std::exchange(all_most_, 0)};
+  auto largest = std::pair{std::exchange(largest_least_, 0), std::exchange(largest_most_, 0)};
+  auto place = std::pair{found_.prompt_at, found_.prompt_size};
+  if (!take_prompts(v, name))
+    return false;
+  query_least_ = std::exchange(largest_least_, largest.first);
+  query_most_ = std::exchange(largest_most_, largest.second);
+  std::tie(all_least_, all_most_) = all;
+  std::tie(found_.prompt_at, found_.prompt_size) = place;
+  prompts_ = prompts;
   return true;
 }
 

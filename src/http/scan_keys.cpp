@@ -86,6 +86,25 @@ constexpr key_row counted_keys[] = {
   {"tools", key::tools},
 };
 
+constexpr key_row rerank_keys[] = {
+  {"model", key::model},
+  {"query", key::query},
+  {"documents", key::prompt},
+  {"user", key::user},
+  {"truncate_prompt_tokens", key::truncation},
+};
+
+// Both spellings of vLLM.
+constexpr key_row score_keys[] = {
+  {"model", key::model},
+  {"text_1", key::query},
+  {"queries", key::query},
+  {"text_2", key::prompt},
+  {"documents", key::prompt},
+  {"user", key::user},
+  {"truncate_prompt_tokens", key::truncation},
+};
+
 constexpr std::span<const key_row> keys_of(contract::operation o) {
   switch (o) {
   case contract::operation::chat_completions:
@@ -100,6 +119,10 @@ constexpr std::span<const key_row> keys_of(contract::operation o) {
     return message_keys;
   case contract::operation::count_tokens:
     return counted_keys;
+  case contract::operation::rerank:
+    return rerank_keys;
+  case contract::operation::score:
+    return score_keys;
   }
   return {};
 }

@@ -42,6 +42,7 @@ enum class key : std::uint8_t {
   kept_conversation,
   store,
   background,
+  query, ///< What each document is held against.
 };
 
 struct key_row {

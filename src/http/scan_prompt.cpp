@@ -176,14 +176,21 @@ void body_scan::estimate() {
     shape.input.most = tokens(unlimited);
   if (truncates_)
     shape.input.least = 0;
+  // So that all of them together are a number that fits.
+  auto& more = shape.more_input;
+  more.most = std::min(more.most, tokens(unlimited) - shape.input.most);
+  more.least = std::min(more.least, more.most);
 }
 
 void body_scan::estimate_prompts() {
   auto& shape = found_.shape;
-  auto largest_most = largest_most_ + extra_bytes_ + template_tokens;
+  auto more = prompts_ - 1;
+  auto largest_most = largest_most_ + query_most_ + extra_bytes_ + template_tokens;
   shape.prompts = tokens(prompts_);
-  shape.input = {tokens(largest_least_), tokens(largest_most)};
-  shape.more_input = {tokens(all_least_ - largest_least_), tokens(all_most_ - largest_most_)};
+  shape.input = {tokens(largest_least_ + query_least_), tokens(largest_most)};
+  shape.more_input = {
+    tokens(all_least_ - largest_least_ + more * query_least_),
+    tokens(all_most_ - largest_most_ + more * query_most_)};
 }
 
 } // namespace assay::http::detail

@@ -76,7 +76,7 @@ def scenario_completions():
         streamed = same_as_direct(w, path, {**ask, "stream": True, "stream_options": {"include_usage": True}})
         expect(events_of(streamed)[-1][1] == "[DONE]" and events_of(streamed)[-2][1]["usage"], "usage, then the end", streamed)
 
-        large = w.post({**ask, "prompt": [[1], list(range(130))]}, path).fails(400, "context_length_exceeded", "130")
+        large = w.post({**ask, "prompt": [[1], list(range(130))]}, path).fails(400, "context_length_exceeded", "138")
         explained(w, large, "within_limits", "prompts")
         w.post({**ask, "prompt": []}, path).fails(400, "invalid_request", "prompt is an empty list")
         w.chat("a").fails(400, "unsupported_feature", "serves another task")

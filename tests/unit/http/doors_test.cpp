@@ -78,6 +78,18 @@ TEST_CASE("embeddings pass as they are, and count no output") {
   CHECK(o.usage.output_tokens == 0);
 }
 
+TEST_CASE("rerank and score pass as they are") {
+  auto path = GENERATE("/v1/rerank", "/v1/score");
+  serving w{
+    task::rerank,
+    answers(json_answer(R"({"results":[],"usage":{"prompt_tokens":9,"total_tokens":9}})")),
+    {operation::rerank, operation::score}};
+  auto answer = w.ask(path, R"({"model":"small","query":"a","documents":["b",{"text":"c"}]})");
+  CHECK(status_of(answer) == 200);
+  CHECK(w.replica.requests()[0].head.starts_with("POST " + std::string{path} + " "));
+  CHECK(w.outcome().usage.input_tokens == 9);
+}
+
 TEST_CASE("a model is asked for its own task only") {
   struct row {
     task what;

@@ -236,11 +236,62 @@ TEST_CASE("keys of another operation are somebody else's") {
   CHECK(scan(operation::chat_completions, R"({"model":"m","prompt":7,"input":[]})"));
 }
 
+TEST_CASE("a query is read with each document, wherever it stands") {
+  auto text = [](std::size_t tokens) { return "\"" + std::string(tokens * 128, ' ') + "\""; };
+  auto documents = "[" + text(10) + "," + text(40) + "]";
+  struct row {
+    operation asked;
+    std::string body;
+  };
+  auto [asked, body] = GENERATE_COPY(
+    row{operation::rerank, R"("query":)" + text(5) + R"(,"documents":)" + documents},
+    row{operation::rerank, R"("documents":)" + documents + R"(,"query":)" + text(5)},
+    row{operation::score, R"("text_1":)" + text(5) + R"(,"text_2":)" + documents},
+    row{
+      operation::score,
+      R"("queries":[)" + text(5) + "," + text(1) + R"(],"documents":)" + documents}
+  );
+  auto shape = scanned(asked, R"({"model":"m",)" + body + "}").shape;
+  CHECK(shape.task == contract::task::rerank);
+  CHECK(shape.prompts == 2);
+  CHECK(shape.input.least == 45);
+  CHECK(shape.more_input.least == 15);
+  CHECK(shape.input.most >= 45 * 128);
+  CHECK(shape.more_input.most >= 15 * 128);
+}
+
+TEST_CASE("a query or documents of a wrong type, or twice, are refused and named") {
+  auto [body, param] = GENERATE(
+    std::pair<std::string, std::string>{R"({"model":"m","query":7,"documents":["a"]})", "query"},
+    std::pair<std::string, std::string>{R"({"model":"m","query":"a","documents":[]})", "documents"},
+    std::pair<std::string, std::string>{
+      R"({"model":"m","query":"a","documents":[null]})", "documents"},
+    std::pair<std::string, std::string>{
+      R"({"model":"m","query":"a","query":"b","documents":["a"]})", "query"}
+  );
+  auto found = scan(operation::rerank, body);
+  REQUIRE_FALSE(found.has_value());
+  CHECK(found.error().param == param);
+  CHECK_FALSE(scan(operation::score, R"({"model":"m","text_1":"a","queries":"b","text_2":"c"})"));
+}
+
+TEST_CASE("a query without documents is left to the engine") {
+  auto shape = scanned(operation::rerank, R"({"model":"m","query":"a"})").shape;
+  CHECK(shape.prompts == 1);
+}
+
 TEST_CASE("what the engine cuts to its limit is never surely too long") {
   auto found =
     scanned(operation::embeddings, input(zeros(9'000), R"(,"truncate_prompt_tokens":-1)"));
   CHECK(found.shape.input.least == 0);
   CHECK(found.shape.input.most >= 9'000);
+}
+
+TEST_CASE("all prompts together never count as fewer than one of them") {
+  auto shape = scanned(operation::completions, prompt(R"([{"prompt_string":"a"},"b","c"])")).shape;
+  CHECK(shape.prompts == 3);
+  CHECK(shape.all_input().most == 0xffff'ffffu);
+  CHECK(shape.all_input().least <= shape.all_input().most);
 }
 
 TEST_CASE("a prompt that is no text has no upper estimate") {

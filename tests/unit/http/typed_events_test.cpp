@@ -114,8 +114,11 @@ TEST_CASE("a response's usage, id and last number are kept") {
   CHECK(facts.subject == "resp_1");
   CHECK(facts.sequence == 12u);
   CHECK(facts.usage == token_usage{9, 2, 4});
-  auto id = std::string(1'000, 'x');
-  CHECK(after_response(R"({"response":{"id":")" + id + R"("}})").subject.size() == 128);
+  auto named = [](std::size_t size) {
+    return R"({"response":{"id":")" + std::string(size, 'x') + R"("}})";
+  };
+  CHECK(after_response(named(128)).subject.size() == 128);
+  CHECK(after_response(named(129)).subject.empty());
 }
 
 TEST_CASE("a chat's events are not read for types") {

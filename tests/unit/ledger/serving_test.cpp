@@ -55,7 +55,8 @@ struct served {
 
 } // namespace
 
-TEST_CASE("an implementation offers what its profile says, and the usual when that cannot be read") {
+TEST_CASE("an implementation offers what its profile says, and the usual when that cannot be read"
+) {
   using contract::operation;
   served s;
   CHECK(s.implementation(impl_a).operations == routing::usual_operations());
