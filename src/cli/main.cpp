@@ -95,7 +95,7 @@ void add_moves(CLI::App& app, chosen& o) {
     "Move traffic to a qualified implementation",
     "assay promote smollm2/local-cpu/smollm2-135m-q4 --status production --reason \"first\" "
     "--wait\n"
-    "  assay promote smollm2/local-cpu/smollm2-135m-q8 --status canary --share \"10 %\" --bake \"1 "
+    "  assay promote smollm2/local-cpu/smollm2-135m-q4 --status canary --share \"10 %\" --bake \"1 "
     "h\""
   );
   promote_word->add_option("implementation", o.name, "A qualified one")->required();

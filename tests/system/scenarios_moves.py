@@ -94,7 +94,7 @@ def scenario_canary_takes_its_share():
         rows = {one["name"]: one for one in w.assay("matrix", "tiny", "-o", "json").json()}
         expect(set(rows) == {"tiny/local/q4", name}, "the matrix has both implementations", rows)
         row = rows[name]
-        expect((row["status"], row["share"], row["qualification"], row["artifact"]) == ("canary", "25 %", "qualified", "approved"),
+        expect((row["status"], row["share"], row["qualification"], row["artifact"]) == ("canary", "25 %", "qualified", "verified"),
                "and says how each stands", row)
         expect(f"of {len(ITEMS)} (40 % wanted)" in row["score"] and "in, " in row["covers"], "on which evidence", row)
         w.assay("matrix", "none").ends(3, "assay get models")
