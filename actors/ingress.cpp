@@ -260,10 +260,12 @@ explain_answer ingress_state::explain(const explain_question& what) const {
       what.key.empty() ? "there is no interactive key yet" : "there is no key '" + what.key + "'",
       "declare one: key: NAME"
     );
+  const auto& model = snapshot_->models()[snapshot_->find_model(what.model)];
+  auto shape = routing::asked_by(model, what.shape, what.operation);
   routing::query query{
     .model = what.model,
     .caller = routing::caller_of(*snapshot_, *asker),
-    .shape = what.shape,
+    .shape = shape,
     .now = self_->clock().now(),
     .wall = wall_now(),
   };

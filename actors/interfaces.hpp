@@ -190,6 +190,8 @@ struct explain_question {
   std::string model;
   std::string key; ///< A key's name; empty: a key of the default project.
   contract::shape shape;
+  std::optional<contract::operation>
+    operation; ///< None: what the model's task is usually asked by.
 };
 struct explain_answer {
   result<routing::explanation, problem> what;
@@ -301,6 +303,7 @@ struct promote {
   catalog::implementation_status wanted = catalog::implementation_status::production;
   ledger::author author;
   std::string reason;
+  moves::promotion_options how{};
 };
 /// Undo a committed move, or abort an open one.
 struct reverse {

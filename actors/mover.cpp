@@ -40,7 +40,7 @@ void mover_state::promote(const assay::promote& what, promise answer) {
     return;
   }
   auto now = ledger::route_of(*tables_.tables, implementation->what.model);
-  auto plan = moves::plan_promotion(now, what.implementation, what.wanted);
+  auto plan = moves::plan_promotion(now, what.implementation, what.wanted, what.how);
   if (!plan) {
     answer.deliver(move_answer{unexpected{plan.error()}});
     return;

@@ -1,6 +1,7 @@
 #include "src/app/group.hpp"
 
 #include "src/app/allow_list.hpp"
+#include "src/app/group_health.hpp"
 #include "src/app/member_address.hpp"
 #include "src/base/log.hpp"
 #include "src/base/overloaded.hpp"
@@ -176,15 +177,14 @@ void group::compare_clocks(const store::engine_status& now) {
             + (error > 0 ? "ahead of" : "behind") + " the others', so it stamps nothing";
   if (fault != now.clock_fault && !fault.empty())
     log::error("clock_off", {{"why", fault}});
-  std::shared_lock hold{engine_mutex_};
-  if (!engine_)
-    return;
-  engine_->tell_clock_fault(fault);
+  {
+    std::shared_lock hold{engine_mutex_};
+    if (!engine_)
+      return;
+    engine_->tell_clock_fault(fault);
+  }
   if (!fault.empty() && now.is_leader)
-    engine_->transfer(best_voter(all, now.members), [](const result<void, problem>& done) {
-      if (!done)
-        log::warn("hand_over_waits", {{"why", to_text(done.error())}});
-    });
+    hand_over(best_voter(all, now.members));
 }
 
 sync_times group::syncs_of_voters(const store::engine_status& now) const {
@@ -199,19 +199,48 @@ sync_times group::syncs_of_voters(const store::engine_status& now) const {
   return all;
 }
 
+/// Every now and then, and at once when it changed: a leader goes by it.
+void group::tell_disk(const store::engine_status& now, bool is_damaged, steady_time at) {
+  peers::disk_told disk{now.is_disk_full, is_damaged};
+  auto is_due = at >= next_sync_;
+  if (!is_due && disk == told_disk_)
+    return;
+  told_disk_ = disk;
+  for (const auto& [node, one] : seen()) {
+    if (is_due)
+      tell(node, peers::sync_told{now.sync});
+    tell(node, disk);
+  }
+}
+
 void group::compare_disks(const store::engine_status& now, bool is_damaged) {
   auto at = std::chrono::steady_clock::now();
+  tell_disk(now, is_damaged, at);
   if (at < next_sync_)
     return;
   next_sync_ = at + limits::clock_told_every;
-  for (const auto& [node, one] : seen()) {
-    tell(node, peers::sync_told{now.sync});
-    tell(node, peers::disk_told{now.is_disk_full, is_damaged});
+  if (auto to = now.is_leader ? disk_.look(at, now.sync, syncs_of_voters(now)) : 0; to != 0) {
+    log::error("disk_slow", {{"why", slow_disk_text("this coordinator", now.sync)}});
+    return hand_over(to);
   }
-  auto to = now.is_leader ? disk_.look(at, now.sync, syncs_of_voters(now)) : 0;
-  if (to == 0)
-    return;
-  log::error("disk_slow", {{"why", slow_disk_text("this coordinator", now.sync)}});
+  if (auto to = at < next_room_hand_over_ ? 0 : roomy_voter(now, seen()); to != 0) {
+    next_room_hand_over_ = at + limits::slow_disk_rest;
+    log::error("disk_full", {{"why", "another coordinator has room and is to lead"}});
+    hand_over(to);
+  }
+}
+
+void group::watch_room(const ledger::tables& tables, const store::engine_status& now) {
+  auto fault = room_fault_of(tables.head, now, seen());
+  if (fault != now.room_fault && !fault.empty())
+    log::error("room_fault", {{"why", fault}});
+  std::shared_lock hold{engine_mutex_};
+  if (engine_ && fault != now.room_fault)
+    engine_->tell_room_fault(fault);
+}
+
+/// Locks the engine in.
+void group::hand_over(std::uint64_t to) {
   std::shared_lock hold{engine_mutex_};
   if (engine_)
     engine_->transfer(to, [](const result<void, problem>& done) {

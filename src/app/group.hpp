@@ -85,8 +85,11 @@ public:
   void compare_clocks(const store::engine_status& now);
 
   /// The same for disks: tells the others how fast ours is and what is wrong with it, and hands
-  /// over when it is slow and another one's is not.
+  /// over when it is slow, or short of room, and another one's is not.
   void compare_disks(const store::engine_status& now, bool is_damaged);
+
+  /// Tells the engine when too few voters have room for ordinary records. The leadership's thread.
+  void watch_room(const ledger::tables& tables, const store::engine_status& now);
 
   /// On the leader, every now and then: takes the next step towards the members that the ledger
   /// names. The leadership's thread.
@@ -110,6 +113,8 @@ private:
   clock_offsets offsets() const;
   sync_times syncs_of_voters(const store::engine_status& now) const;
   void note(std::uint64_t node, peers::lane lane, bool is_up, const problem& why);
+  void tell_disk(const store::engine_status& now, bool is_damaged, steady_time at);
+  void hand_over(std::uint64_t to);
 
   const group_options options_;
   std::shared_mutex engine_mutex_;
@@ -126,6 +131,8 @@ private:
   steady_time next_step_;
   steady_time next_clock_;
   steady_time next_sync_;
+  steady_time next_room_hand_over_;
+  peers::disk_told told_disk_;
   slow_disk_watch disk_;
   std::uint64_t last_promoted_ = 0;
   fabric::key_pair keys_;

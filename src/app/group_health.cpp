@@ -40,7 +40,10 @@ standing_of standing_in(const member_seen& one, const std::string& name) {
   if (one.disk.is_damaged)
     return {"damaged", "its copy of the ledger does not fit the chain, as it says itself: " + anew};
   if (one.disk.is_full)
-    return {"full", "its ledger's disk is full; free some, no restart is needed"};
+    return {
+      "full",
+      "its ledger's disk has only the room left that is kept for undoing, if any; free some, no "
+      "restart is needed"};
   return {"up", {}};
 }
 
@@ -135,7 +138,53 @@ std::string problem_of(const group_health& h, const reach& r, const store::engin
            "backup on one node (docs/cluster.md)";
 }
 
+/// Of those who vote: whose disk has room, and who says that its own has none.
+struct room_of {
+  std::vector<std::uint64_t> roomy, short_of_it;
+};
+
+room_of rooms(const store::engine_status& now, const std::map<std::uint64_t, member_seen>& seen) {
+  room_of out;
+  for (const auto& m : now.members) {
+    if (m.role != member_role::voter)
+      continue;
+    auto found = seen.find(m.id);
+    auto is_self = m.id == now.server_id;
+    if (!is_self && (found == seen.end() || !is_of_use(found->second)))
+      continue;
+    auto is_short = is_self ? now.is_disk_full : found->second.disk.is_full;
+    (is_short ? out.short_of_it : out.roomy).push_back(m.id);
+  }
+  return out;
+}
+
 } // namespace
+
+std::string room_fault_of(
+  const ledger::head_row& head,
+  const store::engine_status& now,
+  const std::map<std::uint64_t, member_seen>& seen
+) {
+  const auto all = rooms(now, seen);
+  const auto voters = consensus::voters_of(now.members);
+  const auto needed = voters / 2 + 1;
+  if (all.short_of_it.empty() || all.roomy.size() >= needed || voters < 2)
+    return {};
+  std::string names;
+  for (auto id : all.short_of_it)
+    add_to(names, name_of(head.members, id));
+  return std::to_string(all.roomy.size()) + " of " + std::to_string(voters)
+         + " voting coordinators can be reached and have room on their disks, and "
+         + std::to_string(needed) + " are needed; full but for their reserve: " + names;
+}
+
+std::uint64_t
+roomy_voter(const store::engine_status& now, const std::map<std::uint64_t, member_seen>& seen) {
+  const auto all = rooms(now, seen);
+  const auto needed = consensus::voters_of(now.members) / 2 + 1;
+  const auto is_better = now.is_leader && now.is_disk_full && all.roomy.size() >= needed;
+  return is_better ? all.roomy.front() : 0;
+}
 
 bool is_removed(const ledger::head_row& head, std::uint64_t self) {
   return self <= head.last_member

@@ -30,6 +30,20 @@ struct group_health {
 /// Whether the ledger named this member and does so no more.
 bool is_removed(const ledger::head_row& head, std::uint64_t self);
 
+/// Whose disks keep the leader from taking more than what undoes, by name: so many voters are away
+/// or have room for nothing else that no majority has. Empty: enough have room. What is away for
+/// another reason alone is a matter of the quorum.
+std::string room_fault_of(
+  const ledger::head_row& head,
+  const store::engine_status& now,
+  const std::map<std::uint64_t, member_seen>& seen
+);
+
+/// Who should lead instead of us, whose disk is short of room; 0: it is not, or another one would
+/// be no better off.
+std::uint64_t
+roomy_voter(const store::engine_status& now, const std::map<std::uint64_t, member_seen>& seen);
+
 group_health health_of(
   const ledger::head_row& head,
   const store::engine_status& now,

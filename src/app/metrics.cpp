@@ -95,7 +95,11 @@ std::string metrics::text(const gauges& now) {
   set("assay_ledger_seq", "Last record", now.ledger.seq);
   set("assay_ledger_applied_index", "Last applied log entry", now.ledger.applied_index);
   set("assay_ledger_waiting", "Proposals not answered yet", now.ledger.waiting);
-  set("assay_ledger_disk_full", "1: proposals are refused", now.ledger.is_disk_full);
+  set(
+    "assay_ledger_disk_full",
+    "1: here, or at too many voters, there is room for nothing but what undoes",
+    now.ledger.is_disk_full || !now.ledger.room_fault.empty()
+  );
   set("assay_ledger_clock_trusted", "0: the clock jumped", now.ledger.is_clock_trusted);
   set("assay_ledger_sync_ms", "One synced write, of late; 0: few", now.ledger.sync.count());
   set("assay_ledger_damaged", "1: a record on this disk is not what was written", now.is_damaged);

@@ -36,6 +36,8 @@ readiness readiness_of(const parts& p, const monitor_view& now) {
     return {serves, "the ledger has no leader; assay cluster status says why"};
   if (ledger.is_disk_full)
     return {serves, "the ledger's disk is full; free some, no restart is needed"};
+  if (!ledger.room_fault.empty())
+    return {true, "the ledger takes only what undoes: " + ledger.room_fault};
   return {true, {}};
 }
 

@@ -144,6 +144,7 @@ void node::whole::watch_leadership() {
             group->learn(*tables_of(*engine->current()));
             group->compare_clocks(now);
             group->compare_disks(now, !scrub->damage().empty());
+            group->watch_room(*tables_of(*engine->current()), now);
             group->step(*tables_of(*engine->current()), now);
             agree_on_version(now);
           }

@@ -180,6 +180,8 @@ inline constexpr std::uint32_t suite_max_tokens = 4'096;      ///< Of one answer
 inline constexpr std::size_t evidence_body_bytes = 256 << 10; ///< Of one answer in the evidence.
 
 // -- moves ------------------------------------------------------------------------------------
+inline constexpr std::chrono::milliseconds move_span =
+  std::chrono::hours{24 * 30};                   ///< Hold or bake.
 inline constexpr auto move_stage_within = 10min; ///< From authorised to staged.
 inline constexpr auto move_ack_within = 30s;     ///< From a step to the last ingress's word.
 inline constexpr auto revert_within = 60s;       ///< Then the next target, and then a person.

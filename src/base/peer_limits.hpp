@@ -12,6 +12,12 @@ inline constexpr std::size_t peer_page_rows = 65'536; ///< Of one page.
 inline constexpr std::size_t peer_address_bytes = 256;
 inline constexpr std::size_t peers = 64;
 
+/// A connection that brings nothing for so long is given up and made again (an agent's has
+/// `peer_silence`).
+inline constexpr auto member_silence = 3s;
+inline constexpr auto member_beat_every = 750ms;
+static_assert(member_beat_every * 3 < member_silence, "three lost beats before it is given up");
+
 /// Unsent bytes per peer and lane; what does not fit is dropped, and the engine says it again.
 inline constexpr std::size_t peer_consensus_bytes = 24 << 20;
 inline constexpr std::size_t peer_bulk_bytes = 96 << 20;

@@ -55,6 +55,10 @@ explanation explain(const routing_snapshot& s, const query& q);
 /// A sentence for each host whose replicas serve but are out of this ingress's reach, and why.
 std::vector<std::string> out_of_reach(const routing_snapshot& s);
 
+/// A shape of the operation, or without one of what the model's task is usually asked by.
+contract::shape
+asked_by(const model& m, contract::shape shape, std::optional<contract::operation> operation);
+
 /// For terminals.
 std::vector<std::string> to_lines(const explanation& e);
 

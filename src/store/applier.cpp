@@ -1,7 +1,7 @@
 #include "src/store/applier.hpp"
 
 #include "src/base/check.hpp"
-#include "src/base/limits.hpp"
+#include "src/base/room_limits.hpp"
 
 #include <pthread.h>
 
@@ -75,6 +75,7 @@ void applier::start(const state_store::mark& applied) {
   shared_.set_durable(index_);
   shared_.set_state_map_percent(state_.disk().map_percent());
   shared_.set_view(make_view()); // Whoever has the engine can read at once.
+  reserve_next();
   writer_.start();
   thread_ = std::thread{[this] { run(); }};
   ::pthread_setname_np(thread_.native_handle(), "applier");
@@ -124,7 +125,7 @@ void applier::run() {
       take_in(*std::move(taken.page));
     }
     advance();
-    if (!closed_ && open_.entries == 0 && shared_.is_full(commit_point::state))
+    if (!closed_ && open_.entries == 0 && is_short_of_room())
       reserve_next();
     std::lock_guard hold{mutex_};
     if (is_stopping_ && queue_.empty())
@@ -140,7 +141,7 @@ applier::work applier::take() {
     more_.wait(hold, is_ready);
   else if (closed_ || open_.entries > 0)
     more_.wait_until(hold, closed_ ? retry_at_ : due_, is_ready);
-  else if (shared_.is_full(commit_point::state))
+  else if (is_short_of_room())
     more_.wait_for(hold, limits::full_disk_retry, is_ready);
   else
     more_.wait(hold, is_ready);
@@ -299,10 +300,17 @@ void applier::commit_rest() {
   serve_readers();
 }
 
-/// Room for the next transaction, so that what is taken from now on can be written as well.
+/// Room for the next transaction, so that what is taken from now on can be written as well; and
+/// behind it the room that is kept for essential records.
 void applier::reserve_next() {
-  auto failed = state_.disk().reserve(limits::state_reserve_bytes);
-  shared_.set_full(commit_point::state, failed.has_value());
+  constexpr auto next = limits::state_reserve_bytes;
+  auto& disk = state_.disk();
+  shared_.set_full(commit_point::state, disk.reserve(next).has_value());
+  shared_.set_low(commit_point::state, disk.reserve(next + limits::kept_state_bytes).has_value());
+}
+
+bool applier::is_short_of_room() const {
+  return shared_.is_full(commit_point::state) || shared_.is_low(commit_point::state);
 }
 
 /// Those behind everything that was applied: it is on disk, or they go with the set that brings it.

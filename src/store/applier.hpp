@@ -87,6 +87,7 @@ private:
   void written(state_writer::outcome what);
   void commit_rest();
   void reserve_next();
+  bool is_short_of_room() const;
   void serve_readers();
   void refuse_readers(const problem& why);
   view_ptr make_view();

@@ -2,6 +2,7 @@
 
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
+#include "src/store/sync_watch.hpp"
 
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +44,16 @@ problem disk_full_problem(const std::string& why) {
     "ledger",
     "nothing was changed and reading goes on; free space on the data directory's disk and ask "
     "again, no restart is needed"};
+}
+
+problem disk_low_problem(const std::string& whose) {
+  return {
+    problem_kind::exhausted,
+    "disk_full: " + whose
+      + "; only what undoes is taken: reverts and cancellations, changes of members, revocations",
+    "ledger",
+    "nothing was changed and reading goes on; free space on the data directory's disk there and "
+    "ask again, no restart is needed"};
 }
 
 problem unknown_outcome(const std::string& why) {
@@ -89,6 +100,20 @@ void engine_shared::set_full(commit_point where, bool is_full) {
 
 bool engine_shared::is_full(commit_point where) const {
   return full_[static_cast<int>(where)];
+}
+
+void engine_shared::set_low(commit_point where, bool is_low) {
+  if (low_[static_cast<int>(where)].exchange(is_low) == is_low)
+    return;
+  auto place = where == commit_point::log ? "log" : "state";
+  if (is_low)
+    log::error("ledger takes only what undoes: disk_low", {{"environment", place}});
+  else
+    log::info("ledger has its reserve again", {{"environment", place}});
+}
+
+bool engine_shared::is_low(commit_point where) const {
+  return low_[static_cast<int>(where)];
 }
 
 void engine_shared::set_applied(std::uint64_t index, wall_ms stamped_at) {
@@ -158,6 +183,19 @@ std::string engine_shared::clock_fault() const {
   return clock_fault_;
 }
 
+void engine_shared::set_room_fault(const std::string& text) {
+  std::lock_guard hold{mutex_};
+  room_fault_ = text;
+  is_group_short_ = !text.empty();
+}
+
+std::string engine_shared::room_fault() const {
+  if (!is_group_short_)
+    return {};
+  std::lock_guard hold{mutex_};
+  return room_fault_;
+}
+
 void engine_shared::set_log(const log_standing& now) {
   std::lock_guard hold{mutex_};
   log_ = now;
@@ -166,6 +204,39 @@ void engine_shared::set_log(const log_standing& now) {
 engine_shared::log_standing engine_shared::log() const {
   std::lock_guard hold{mutex_};
   return log_;
+}
+
+engine_status engine_shared::status() const {
+  const auto log = this->log();
+  const auto now = current();
+  engine_status out;
+  out.server_id = options_.server_id;
+  out.term = log.term;
+  out.commit_index = log.commit;
+  out.applied_index = applied();
+  out.durable_index = durable();
+  out.first_index = log.first;
+  out.last_index = log.last;
+  out.seq = now ? now->seq : 0;
+  out.waiting = waiting();
+  out.is_leader = log.is_leader;
+  out.leader_id = log.leader;
+  out.is_fetching = log.is_fetching;
+  if (log.members)
+    out.members = *log.members;
+  if (const auto* self = consensus::find_member(out.members, out.server_id))
+    out.role = self->role;
+  out.is_membership_settled = log.is_settled;
+  out.awaited_member = log.awaited;
+  out.promotion_problem = log.promotion_problem;
+  out.is_disk_full = is_full() || is_low();
+  out.room_fault = room_fault();
+  out.is_clock_trusted = log.clock_text.empty();
+  out.clock_text = log.clock_text;
+  out.clock_fault = clock_fault();
+  out.sync = fresh(log.sync, log.sync_at, std::chrono::steady_clock::now());
+  out.state_map_percent = state_map_percent();
+  return out;
 }
 
 } // namespace assay::store

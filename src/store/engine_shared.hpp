@@ -34,6 +34,10 @@ public:
   void set_full(commit_point where, bool is_full);
   bool is_full(commit_point where) const;
   bool is_full() const { return is_full(commit_point::log) || is_full(commit_point::state); }
+  /// Part of what is kept for essential records is gone, and there is no room to take it again.
+  void set_low(commit_point where, bool is_low);
+  bool is_low(commit_point where) const;
+  bool is_low() const { return is_low(commit_point::log) || is_low(commit_point::state); }
   void set_applied(std::uint64_t index, wall_ms stamped_at);
   void set_durable(std::uint64_t index);
   void set_state_map_percent(std::uint32_t percent) { state_map_percent_ = percent; }
@@ -73,9 +77,16 @@ public:
   };
   void set_clock_fault(const std::string& text);
   std::string clock_fault() const;
+  void set_room_fault(const std::string& text);
+  std::string room_fault() const;
+  /// Whether anything keeps ordinary proposals out for want of room.
+  bool is_short_of_room() const { return is_full() || is_low() || is_group_short_; }
 
   void set_log(const log_standing& now);
   log_standing log() const;
+
+  /// All but how full the log's map is.
+  engine_status status() const;
 
 private:
   void notify();
@@ -84,12 +95,14 @@ private:
   std::atomic<std::uint64_t> waiting_ = 0;
   std::atomic<bool> is_dead_ = false;
   std::atomic<bool> full_[2] = {false, false};
+  std::atomic<bool> low_[2] = {false, false};
   std::atomic<std::uint64_t> applied_ = 0;
   std::atomic<std::uint64_t> durable_ = 0;
   std::atomic<std::uint64_t> awaited_ = UINT64_MAX;
   std::atomic<std::int64_t> stamped_ = 0;
   std::atomic<std::uint32_t> state_map_percent_ = 0;
-  std::atomic<bool> is_clock_off_ = false; ///< Whether the text is there: asked at each proposal.
+  std::atomic<bool> is_clock_off_ = false;   ///< Whether the text is there: asked at each proposal.
+  std::atomic<bool> is_group_short_ = false; ///< The same.
   std::function<void()> on_awaited_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -97,10 +110,13 @@ private:
   log_standing log_;
   std::optional<std::uint64_t> begun_;
   std::string clock_fault_;
+  std::string room_fault_;
 };
 
 /// The texts that askers see.
 problem disk_full_problem(const std::string& why);
+/// Only essential proposals are taken: `whose` disks have no more room than what is kept for them.
+problem disk_low_problem(const std::string& whose);
 problem unknown_outcome(const std::string& why);
 
 } // namespace assay::store

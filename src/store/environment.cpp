@@ -212,6 +212,8 @@ std::optional<write_failure> environment::reserve(std::uint64_t bytes) {
   int fd = -1;
   check(mdb_env_get_fd(env_, &fd) == 0, "an open environment has a file");
   auto allocate = [&](std::uint64_t end) {
+    if (has_room_ && !has_room_(end))
+      return ENOSPC;
     auto from = std::max(reserved_bytes_, used_bytes());
     // The length stays: a file longer than its pages would hide that it was cut.
     if (::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from), static_cast<off_t>(end - from)) != 0)

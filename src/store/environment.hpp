@@ -120,6 +120,8 @@ public:
 
   /// Tests: an errno that stands in for what the commit reports.
   void inject(std::function<int()> fault) { fault_ = std::move(fault); }
+  /// Tests: whether the disk has room for a file of so many bytes.
+  void limit(std::function<bool(std::uint64_t)> has_room) { has_room_ = std::move(has_room); }
 
 private:
   environment(std::filesystem::path folder, MDB_env* env) : folder_{std::move(folder)}, env_{env} {}
@@ -140,6 +142,7 @@ private:
   bool can_reserve_ = true;
   std::chrono::steady_clock::time_point next_reader_check_; ///< The writing thread's.
   std::function<int()> fault_;
+  std::function<bool(std::uint64_t)> has_room_;
 
   /// A place among the readers that is ours, whatever others do: who fills the table must not end
   /// us.

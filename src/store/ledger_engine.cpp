@@ -165,10 +165,14 @@ struct ledger_engine::parts {
     shared.on_awaited([this] { writing.nudge(); });
     if (shared.options().peers != nullptr)
       desk.emplace(*state, *shared.options().peers);
-    if (!shared.options().fault)
-      return;
-    log->inject([this] { return shared.options().fault(commit_point::log); });
-    state->disk().inject([this] { return shared.options().fault(commit_point::state); });
+    if (shared.options().fault) {
+      log->inject([this] { return shared.options().fault(commit_point::log); });
+      state->disk().inject([this] { return shared.options().fault(commit_point::state); });
+    }
+    if (const auto& room = shared.options().room) {
+      log->limit([&room](auto end) { return room(commit_point::log, end); });
+      state->disk().limit([&room](auto end) { return room(commit_point::state, end); });
+    }
   }
 
   engine_shared shared;
@@ -339,37 +343,13 @@ void ledger_engine::tell_clock_fault(const std::string& text) {
   parts_->shared.set_clock_fault(text);
 }
 
+void ledger_engine::tell_room_fault(const std::string& text) {
+  parts_->shared.set_room_fault(text);
+}
+
 engine_status ledger_engine::status() const {
-  const auto& shared = parts_->shared;
-  auto log = shared.log();
-  auto now = shared.current();
-  engine_status out;
-  out.server_id = shared.options().server_id;
-  out.term = log.term;
-  out.commit_index = log.commit;
-  out.applied_index = shared.applied();
-  out.durable_index = shared.durable();
-  out.first_index = log.first;
-  out.last_index = log.last;
-  out.seq = now ? now->seq : 0;
-  out.waiting = shared.waiting();
-  out.is_leader = log.is_leader;
-  out.leader_id = log.leader;
-  out.is_fetching = log.is_fetching;
-  if (log.members)
-    out.members = *log.members;
-  if (const auto* self = consensus::find_member(out.members, out.server_id))
-    out.role = self->role;
-  out.is_membership_settled = log.is_settled;
-  out.awaited_member = log.awaited;
-  out.promotion_problem = log.promotion_problem;
-  out.is_disk_full = shared.is_full();
-  out.is_clock_trusted = log.clock_text.empty();
-  out.clock_text = log.clock_text;
-  out.clock_fault = shared.clock_fault();
-  out.sync = fresh(log.sync, log.sync_at, std::chrono::steady_clock::now());
+  auto out = parts_->shared.status();
   out.log_map_percent = parts_->log->map_percent();
-  out.state_map_percent = shared.state_map_percent();
   return out;
 }
 

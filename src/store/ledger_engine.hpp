@@ -12,6 +12,7 @@
 // An answer means: the log entry is durable on a quorum and applied. It does not mean that a
 // published view shows it yet; who needs that asks through `read_barrier`. A full disk refuses
 // proposals and goes on reading; the rows that could not be written are written when there is room.
+// The last of its room is taken in advance and kept for essential proposals (docs/decisions/0022).
 // Any other error of a commit ends the process: after a failed fsync the next one falsely succeeds,
 // so nothing is retried.
 //
@@ -75,6 +76,8 @@ struct engine_options {
   std::function<std::chrono::milliseconds()> boot;      ///< Empty: CLOCK_BOOTTIME.
   std::function<void(const std::string&)> stop_process; ///< Empty: logs and exits at once.
   std::function<int(commit_point)> fault; ///< Tests: an errno that the commit reports, or 0.
+  /// Tests: whether the disk has room for a file of so many bytes.
+  std::function<bool(commit_point, std::uint64_t)> room;
 };
 
 struct engine_status {
@@ -97,7 +100,8 @@ struct engine_status {
   std::uint64_t awaited_member = 0;
   std::string promotion_problem; ///< Why the last promotion came to nothing; empty when it did not.
   bool is_fetching = false;      ///< Too far behind for the log: another member's state comes in.
-  bool is_disk_full = false;
+  bool is_disk_full = false;     ///< Only what undoes is taken, if anything.
+  std::string room_fault;        ///< As `tell_room_fault` said.
   bool is_clock_trusted = true;
   std::string clock_text;  ///< What jumped and what to do; empty while trusted.
   std::string clock_fault; ///< As `tell_clock_fault` said.
@@ -184,6 +188,10 @@ public:
   /// The others' clocks say that ours is off, and by how much; empty: they do not. Until then
   /// nothing is proposed here, because nothing may be stamped. Any thread.
   void tell_clock_fault(const std::string& text);
+
+  /// Too few voters have room on their disks, in words that name them; empty: enough have. Until
+  /// then only essential proposals are taken here. Any thread.
+  void tell_room_fault(const std::string& text);
 
   /// Committed rows, straight from disk. Any thread.
   result<std::optional<std::string>, problem> read_row(std::string_view key) const;

@@ -2,6 +2,7 @@
 
 #include "src/base/check.hpp"
 #include "src/base/overloaded.hpp"
+#include "src/ledger/essential.hpp"
 #include "src/ledger/schema.hpp"
 #include "src/store/environment.hpp"
 #include "src/store/ledger_audit.hpp"
@@ -145,6 +146,13 @@ std::optional<problem> ledger_machine::refuse(std::string_view proposal) const {
       + std::to_string(head->schema_version) + " knows"
     );
   return {};
+}
+
+/// What cannot be read is refused later, with its reason or for want of room.
+bool ledger_machine::is_essential(std::string_view proposal) const {
+  auto entry = wire::decode_proposal(proposal);
+  const auto* record = entry ? std::get_if<ledger::record>(&entry->what) : nullptr;
+  return record != nullptr && ledger::is_essential(record->payload);
 }
 
 std::string

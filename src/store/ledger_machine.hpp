@@ -43,6 +43,7 @@ public:
 
   /// A record that the cluster has not agreed to take, or that nobody here can read.
   std::optional<problem> refuse(std::string_view proposal) const override;
+  bool is_essential(std::string_view proposal) const override;
   std::string
   seal(const std::vector<std::string>& proposals, wall_ms stamp, std::uint64_t term) override;
   std::vector<std::string> loaded_prefixes() const override;

@@ -1,6 +1,6 @@
 #include "src/store/log_refusals.hpp"
 
-#include "src/base/limits.hpp"
+#include "src/base/room_limits.hpp"
 #include "src/consensus/membership.hpp"
 #include "src/store/engine_shared.hpp"
 
@@ -40,7 +40,8 @@ problem map_full_problem(std::uint32_t percent) {
   return {
     problem_kind::exhausted,
     "disk_full: " + std::to_string(percent) + " % of the ledger's address space is in use, "
-      + std::to_string(limits::map_use_percent) + " % is allowed",
+      + std::to_string(limits::map_use_percent) + " % is allowed, and "
+      + std::to_string(limits::map_kept_percent) + " % for what undoes",
     "ledger",
     "nothing was changed and reading goes on; raise `ledger.map_mib` in every coordinator's "
     "configuration and restart one after the other; a standalone has all that it can get"};

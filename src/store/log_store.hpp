@@ -59,6 +59,9 @@ public:
 
   /// Tests: an errno that stands in for what the disk reports.
   void inject(const std::function<int()>& fault);
+  void limit(std::function<bool(std::uint64_t)> has_room) {
+    environment_->limit(std::move(has_room));
+  }
 
 private:
   log_store(const std::filesystem::path& folder, std::unique_ptr<environment> open)

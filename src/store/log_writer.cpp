@@ -92,7 +92,7 @@ std::chrono::steady_clock::time_point log_writer::wake_up() const {
   const auto now = std::chrono::steady_clock::now();
   // A deadline at least once a second keeps the clock watched.
   auto next = std::min(at_ms(member_->wake_up_ms()), now + std::chrono::seconds{1});
-  if (shared_.is_full(commit_point::log))
+  if (shared_.is_full(commit_point::log) || shared_.is_low(commit_point::log))
     next = std::min(next, now + limits::full_disk_retry);
   if (next_batch_.until() > now)
     next = std::min(next, next_batch_.until());
@@ -106,7 +106,7 @@ std::chrono::steady_clock::time_point log_writer::wake_up() const {
 /// Nothing is sealed before everything older has its stamp and the applier has told us the newest
 /// one. Who is to be refused is not kept waiting.
 std::size_t log_writer::least_to_seal() {
-  if (!member_->is_leader() || shared_.is_dead() || shared_.is_full())
+  if (!member_->is_leader() || shared_.is_dead() || shared_.is_short_of_room())
     return 1;
   if (!shared_.await(member_->first_of_term()))
     return SIZE_MAX;

@@ -6,6 +6,9 @@
 // Everything that waits while one batch is being synced forms the next: group commit. A batch that
 // does not fit on the disk is refused before consensus hears of it; should its write still find the
 // disk full, it waits and is written when there is room. No failed write is ever reported as done.
+//
+// Room for essential records is taken from the disk in advance. While part of it is missing, here
+// or with too many of the others, nothing else enters a batch.
 
 #include "src/store/applier.hpp"
 #include "src/store/clock_watch.hpp"
@@ -64,7 +67,9 @@ private:
   void obey(store::order what);
   void submit(std::vector<waiting_proposal> proposals);
   void drop_refused(std::vector<waiting_proposal>& proposals);
-  std::optional<problem> refusal_for_all(std::uint64_t bytes);
+  std::uint32_t map_percent() const;
+  std::optional<problem> refusal_for_all();
+  std::optional<problem> refusal_for_ordinary(std::uint64_t bytes);
   consensus::entry seal(std::vector<waiting_proposal>& proposals);
   void read_now(std::vector<ledger_engine::viewed> readers);
   void begin_barrier();
@@ -79,6 +84,7 @@ private:
   void gather_after(const in_flight& done);
   void answer_unknown(std::uint64_t ticket);
   void retry_room();
+  void keep_room();
   void report();
 
   // -- when the log cannot bring this member up to date
@@ -102,6 +108,7 @@ private:
   std::map<std::uint64_t, in_flight> in_flight_;    ///< By ticket.
   std::vector<ledger_engine::viewed> next_readers_; ///< For the barrier after the one under way.
   gathering next_batch_;
+  std::chrono::steady_clock::time_point next_room_look_;
   std::uint64_t barrier_ = 0; ///< Its ticket; 0: none is under way.
   engine_shared::log_standing standing_;
   std::optional<state_fetch> fetch_;

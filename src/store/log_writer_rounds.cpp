@@ -2,9 +2,9 @@
 // carried out until it wants nothing more.
 
 #include "src/base/check.hpp"
-#include "src/base/limits.hpp"
 #include "src/base/log.hpp"
 #include "src/base/overloaded.hpp"
+#include "src/base/room_limits.hpp"
 #include "src/store/log_refusals.hpp"
 #include "src/store/log_writer.hpp"
 #include "src/store/monotonic.hpp"
@@ -12,6 +12,18 @@
 namespace assay::store {
 
 using consensus::entry_kind;
+
+namespace {
+
+/// What they take in the log, roughly.
+std::uint64_t bytes_of(const std::vector<waiting_proposal>& proposals) {
+  std::uint64_t bytes = 0;
+  for (const auto& one : proposals)
+    bytes += one.what.bytes.size() + 256;
+  return bytes;
+}
+
+} // namespace
 
 void log_writer::begin(log_store::contents disk, std::uint64_t applied) {
   run_ = disk.run + 1;
@@ -53,10 +65,20 @@ void log_writer::round(log_inbox::contents what) {
 void log_writer::retry_room() {
   if (member_->is_disk_full()) {
     member_->retry_write();
-    return pump();
-  }
-  if (shared_.is_full(commit_point::log))
+    pump();
+  } else if (shared_.is_full(commit_point::log))
     shared_.set_full(commit_point::log, log_.reserve(limits::state_reserve_bytes).has_value());
+  keep_room();
+}
+
+/// What is kept for essential records grows with the log. A follower takes what its leader sends
+/// even from that: an entry that it left out would hold up all behind it.
+void log_writer::keep_room() {
+  const auto now = std::chrono::steady_clock::now();
+  if (shared_.is_low(commit_point::log) && now < next_room_look_)
+    return;
+  next_room_look_ = now + limits::full_disk_retry;
+  shared_.set_low(commit_point::log, log_.reserve(limits::kept_log_bytes).has_value());
 }
 
 // -- asking the participant ---------------------------------------------------------------------
@@ -103,21 +125,28 @@ void log_writer::submit(std::vector<waiting_proposal> proposals) {
 void log_writer::drop_refused(std::vector<waiting_proposal>& proposals) {
   if (proposals.empty())
     return;
-  std::uint64_t bytes = 0;
-  for (const auto& one : proposals)
-    bytes += one.what.bytes.size() + 256;
-  auto all = refusal_for_all(bytes);
+  const auto all = refusal_for_all();
+  const auto ordinary = all ? all : refusal_for_ordinary(bytes_of(proposals));
   std::erase_if(proposals, [&](waiting_proposal& one) {
-    auto refused = all ? all : untimely(one.what.is_time_driven, clock_);
+    auto refused = ordinary && !all && machine_.is_essential(one.what.bytes) ? all : ordinary;
+    if (!refused)
+      refused = untimely(one.what.is_time_driven, clock_);
     if (!refused)
       refused = machine_.refuse(one.what.bytes);
     if (refused)
       shared_.answer_one(one.done, unexpected{*refused});
     return refused.has_value();
   });
+  if (all || proposals.empty())
+    return;
+  auto failed = log_.reserve(bytes_of(proposals));
+  shared_.set_full(commit_point::log, failed.has_value());
+  if (failed)
+    for (const auto& one : std::exchange(proposals, {}))
+      shared_.answer_one(one.done, unexpected{disk_full_problem(failed->text)});
 }
 
-std::optional<problem> log_writer::refusal_for_all(std::uint64_t bytes) {
+std::optional<problem> log_writer::refusal_for_all() {
   if (shared_.is_dead() || !member_->ended().empty())
     return why(consensus::refusal::stopped);
   if (member_->is_disk_full())
@@ -126,16 +155,26 @@ std::optional<problem> log_writer::refusal_for_all(std::uint64_t bytes) {
     return why(consensus::refusal::not_leader);
   if (shared_.is_full(commit_point::state))
     return disk_full_problem("the newest state cannot be written");
-  auto used = log_.map_percent();
-  if (used > limits::map_use_percent)
+  if (auto used = map_percent(); used > limits::map_kept_percent)
     return map_full_problem(used);
-  if (auto used_state = shared_.state_map_percent(); used_state > limits::map_use_percent)
-    return map_full_problem(used_state);
-  auto failed = log_.reserve(bytes);
-  shared_.set_full(commit_point::log, failed.has_value());
-  if (failed)
-    return disk_full_problem(failed->text);
   return {};
+}
+
+/// Why nothing but essential records is taken.
+std::optional<problem> log_writer::refusal_for_ordinary(std::uint64_t bytes) {
+  if (auto used = map_percent(); used > limits::map_use_percent)
+    return map_full_problem(used);
+  if (auto why = shared_.room_fault(); !why.empty())
+    return disk_low_problem(why);
+  if (!shared_.is_low(commit_point::log))
+    shared_.set_low(commit_point::log, log_.reserve(bytes + limits::kept_log_bytes).has_value());
+  if (shared_.is_low())
+    return disk_low_problem("the disk of this coordinator is full but for its reserve");
+  return {};
+}
+
+std::uint32_t log_writer::map_percent() const {
+  return std::max(log_.map_percent(), shared_.state_map_percent());
 }
 
 consensus::entry log_writer::seal(std::vector<waiting_proposal>& proposals) {

@@ -82,6 +82,10 @@ public:
   /// Why the proposal must not enter the log, before the leader seals it. LOG WRITER thread.
   virtual std::optional<problem> refuse(std::string_view) const { return {}; }
 
+  /// Whether the proposal is taken while there is only the room left that is kept for such. Asked
+  /// only then. LOG WRITER thread.
+  virtual bool is_essential(std::string_view) const { return false; }
+
   /// Which rows `load` is given; the others stay on disk. The opening thread.
   virtual std::vector<std::string> loaded_prefixes() const { return {""}; }
 

@@ -250,6 +250,24 @@ TEST_CASE("reverse undoes a move that is committed, once") {
   CHECK_FALSE(s.reverse(*canary.what).what);
 }
 
+TEST_CASE("a canary gets the share that was asked for, and the move its times") {
+  scene s;
+  s.ready();
+  REQUIRE(s.promote(impl_a).what);
+  s.pass();
+  moves::promotion_options how{.share = 2'500, .hold = 1h, .bake = 2h};
+  auto canary = s.stage.ask<move_answer>(
+    s.mover, assay::promote{impl_b, status::canary, operator_of_it, "test", how}
+  );
+  REQUIRE(canary.what);
+  s.pass();
+  const auto& plan = s.ledger.world.t.moves->at(*canary.what).plan;
+  CHECK(plan.steps.front().hold_ms == 3'600'000);
+  CHECK(plan.bake_ms == 7'200'000);
+  CHECK(moves::to_text(s.carried()).find("m/cpu-b/a 25 %") != std::string::npos);
+  CHECK(s.state_of(*canary.what) == moves::state::holding);
+}
+
 TEST_CASE("what does not exist is neither promoted nor reversed") {
   scene s;
   CHECK(s.promote({"m/cpu-a/x"}).what.error().kind == problem_kind::not_found);

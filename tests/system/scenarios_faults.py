@@ -243,7 +243,7 @@ def scenario_replicas_without_agent():
 def scenario_full_disk():
     """A full disk: proposals are refused as exhausted, reads and chats go on, and all resumes by itself."""
     with World() as w:
-        w.mount_tmpfs(w.data, "24m")
+        w.mount_tmpfs(w.data, "32m")
         w.serve()
         with open(w.data / "ballast", "wb", buffering=0) as file:
             try:

@@ -1,7 +1,7 @@
 """Moves in a cluster: whose word they wait for, and whose they do not."""
 
 from cluster_faults import three
-from world import eventually, expect
+from world import ITEMS, World, eventually, expect
 
 GONE = 14  # Seconds of silence after which an ingress holds no credit: limits::ingress_gone.
 
@@ -62,3 +62,42 @@ def scenario_f32_move_past_a_silent_ingress():
         w.resume(gone)
         eventually(lambda: w.ask(gone).status in (403, 404, 503), "it routes by the new records", 5)
         w.check()
+
+
+def scenario_canary_takes_its_share():
+    """`promote --share --hold --bake` mean what they say; what they cannot mean is refused by name."""
+    with World() as w:
+        w.serve()
+        text = (w.root / "catalog/catalog.yaml").read_text()
+        second = """  - pool: edge
+    artifact: q4
+    status: canary
+    slots: 2
+    limits: {context-tokens: 128, output-tokens: 64}
+    args: {ctx-size: 256}
+"""
+        at = text.index("---\nproject: default")
+        w.write("catalog/catalog.yaml", f"{text[:at]}{second}{text[at:]}---\npool: edge\nfamily: cpu\n")
+        w.assay("apply", "-f", w.root / "catalog").is_ok()
+        name = "tiny/edge/q4"
+        w.qualify(name)
+        for words, part in ((["--share", "20"], "%"), (["--share", "120 %"], "more than all"), (["--share", "0.001 %"], "0.01 %"),
+                            (["--hold", "5"], "hold"), (["--bake", "31 d"], "30 d"), (["--share", "0 %"], "1 to 9999"),
+                            (["--status", "production", "--share", "20 %"], "only a canary")):
+            status = [] if "--status" in words else ["--status", "canary"]
+            said = w.assay("promote", name, *status, *words)
+            expect(said.code in (1, 4) and part in said.err, f"{words} is refused", said)
+        expect(not any(one["state"] == "proposed" for one in w.get("moves")), "nothing was proposed")
+        w.assay("promote", name, "--status", "canary", "--share", "25 %", "--hold", "1 s", "--bake", "1 s", "--wait").is_ok()
+        route = w.assay("describe", "route", "tiny").is_ok()
+        expect("25 %" in route.out and "75 %" in route.out, "the route has these shares", route)
+        rows = {one["name"]: one for one in w.assay("matrix", "tiny", "-o", "json").json()}
+        expect(set(rows) == {"tiny/local/q4", name}, "the matrix has both implementations", rows)
+        row = rows[name]
+        expect((row["status"], row["share"], row["qualification"], row["artifact"]) == ("canary", "25 %", "qualified", "verified"),
+               "and says how each stands", row)
+        expect(f"of {len(ITEMS)} (40 % wanted)" in row["score"] and "in, " in row["covers"], "on which evidence", row)
+        w.assay("matrix", "none").ends(3, "assay get models")
+        move = w.get("moves")[-1]["name"]
+        item = w.assay("describe", "move", move, "-o", "json").json()["item"]
+        expect(item["state"] == "committed" and item["why"] == "", "it is over and waits for nothing", item)

@@ -21,8 +21,10 @@ json::array problems_of(const store::engine_status& status, const world& seen) {
   for (const auto& one : seen.parts.space->forgotten())
     all.emplace_back(forgotten_text(one));
   if (status.is_disk_full)
-    all.emplace_back("the ledger's disk is full: proposals are refused until there is room; free "
-                     "some, no restart is needed");
+    all.emplace_back("the ledger's disk is full: nothing is taken but what undoes, from the room "
+                     "that is kept for it; free some, no restart is needed");
+  if (!status.room_fault.empty())
+    all.emplace_back("the cluster takes only what undoes: " + status.room_fault);
   if (!status.is_clock_trusted)
     all.emplace_back(status.clock_text);
   for (const auto* row : ledger::waivers_to_review(*seen.tables, seen.now))

@@ -191,7 +191,13 @@ answer cluster_status(const call& c) {
   if (!h.problem.empty())
     problems.emplace_back(h.problem);
   if (now.is_disk_full)
-    problems.emplace_back("the ledger's disk here is full: free some, no restart is needed");
+    problems.emplace_back("the ledger's disk here is full but for what is kept for undoing: free "
+                          "some, no restart is needed");
+  if (!now.room_fault.empty())
+    problems.emplace_back(
+      "the cluster takes only what undoes: " + now.room_fault
+      + ". Free space there; it goes on by itself"
+    );
   if (auto damage = c.parts.scrub->damage(); !damage.empty())
     problems.emplace_back(damage);
   if (auto why = map_text(now); !why.empty())

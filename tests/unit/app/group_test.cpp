@@ -230,6 +230,37 @@ TEST_CASE("what a member says of its disk is shown while it is up") {
   CHECK(state({.disk = {.is_full = true, .is_damaged = true}}) == "away");
 }
 
+TEST_CASE("too few voters with room on their disks are told by the names of those that are full") {
+  const auto all = head({named(1), named(2), named(3)});
+  const member_seen roomy{.is_up = true}, full{.is_up = true, .disk = {.is_full = true}}, away{};
+  auto fault = [&](member_seen two, member_seen other, bool is_self_full = false) {
+    auto now = engine(1, 1, three);
+    now.is_disk_full = is_self_full;
+    return room_fault_of(all, now, {{2, std::move(two)}, {3, std::move(other)}});
+  };
+  CHECK(fault(roomy, roomy).empty());
+  CHECK(fault(roomy, full).empty());
+  CHECK(fault(roomy, roomy, true).empty()); // Its engine says so itself.
+  CHECK(fault(full, full).ends_with("their reserve: c2, c3"));
+  CHECK(fault(full, full).starts_with("1 of 3 voting coordinators"));
+  CHECK(fault(roomy, full, true).ends_with("their reserve: c1, c3"));
+  CHECK(fault(full, away).ends_with("their reserve: c2")); // Its reserve would be all there is.
+  CHECK(fault(away, away).empty());                        // The quorum's matter.
+  CHECK(fault(away, {.is_up = true, .refused = "a copy", .disk = {.is_full = true}}).empty());
+}
+
+TEST_CASE("a leader without room hands over to a voter with room, when a majority has some") {
+  const member_seen roomy{.is_up = true}, full{.is_up = true, .disk = {.is_full = true}};
+  auto now = engine(1, 1, three);
+  now.is_leader = true;
+  CHECK(roomy_voter(now, {{2, roomy}, {3, roomy}}) == 0);
+  now.is_disk_full = true;
+  CHECK(roomy_voter(now, {{2, roomy}, {3, roomy}}) == 2);
+  CHECK(roomy_voter(now, {{2, full}, {3, roomy}}) == 0); // One cannot commit anything alone.
+  now.is_leader = false;
+  CHECK(roomy_voter(now, {{2, roomy}, {3, roomy}}) == 0);
+}
+
 TEST_CASE("a refused hello is a copy's, and says nothing of a member that was heard a moment ago") {
   const steady_time now{std::chrono::hours{1}};
   const problem refusal{problem_kind::forbidden, "another disk", "10.0.0.3:7104", {}};

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <thread>
 
 namespace assay::store {
@@ -96,7 +97,7 @@ class small_disk {
 public:
   explicit small_disk(const std::filesystem::path& at) : path_{at} {
     std::filesystem::create_directories(path_);
-    if (::mount("none", path_.c_str(), "tmpfs", 0, "size=12m") != 0)
+    if (::mount("none", path_.c_str(), "tmpfs", 0, "size=32m") != 0)
       SKIP("a tmpfs cannot be mounted here: " << std::strerror(errno));
   }
   ~small_disk() { ::umount2(path_.c_str(), MNT_DETACH); }
@@ -177,6 +178,55 @@ TEST_CASE("on a disk that is really full the ledger refuses, reads, and resumes 
   auto view = barrier(*engine);
   REQUIRE(view);
   CHECK(notes_of(*view).size() >= taken + 1);
+}
+
+TEST_CASE("a full disk takes a thousand small records that undo, whatever others fill it with") {
+  scratch place;
+  small_disk disk{place.path() / "small"};
+  auto directory = open_directory(place.path() / "small");
+  engine_options options;
+  options.map_bytes = 64 << 20;
+  auto engine = open_engine(directory, options);
+  take(*engine, "first=x");
+  const auto ballast = place.path() / "small" / "ballast";
+  {
+    std::ofstream file{ballast, std::ios::binary};
+    const std::string piece(64 << 10, 'b');
+    while (file.write(piece.data(), static_cast<std::streamsize>(piece.size())).flush())
+      ;
+  }
+  std::optional<problem> refused;
+  for (int i = 0; i < 2'000 && !refused; ++i)
+    if (auto got = ask(*engine, "n" + std::to_string(i) + "=" + std::string(8'000, 'x')).get();
+        !got)
+      refused = got.error();
+  REQUIRE(refused);
+  CHECK(refused->kind == problem_kind::exhausted);
+  CHECK(refused->what.find("only what undoes") != std::string::npos);
+  const auto undo = [&](int i) {
+    return ask(*engine, "undo" + std::to_string(i) + "=" + std::string(600, 'u'));
+  };
+  for (int i = 0; i < 1'000; i += 20) {
+    std::vector<std::future<answer>> some;
+    for (int n = i; n < i + 20; ++n)
+      some.push_back(undo(n));
+    for (auto& one : some)
+      REQUIRE(one.get());
+  }
+  REQUIRE(barrier(*engine)); // They are in the state as well.
+  CHECK_FALSE(ask(*engine, "ordinary=x").get());
+
+  refused.reset(); // The reserve has an end, too, and meets no failed commit there.
+  for (int i = 1'000; i < 50'000 && !refused; ++i)
+    if (auto got = undo(i).get(); !got)
+      refused = got.error();
+  REQUIRE(refused);
+  CHECK(refused->kind == problem_kind::exhausted);
+
+  REQUIRE(::mount("none", (place.path() / "small").c_str(), "tmpfs", MS_REMOUNT, "size=96m") == 0);
+  for (bool is_taken = false; !is_taken;)
+    is_taken = ask(*engine, "after=x").get().has_value();
+  CHECK(notes_of(barrier(*engine).value()).contains("undo999"));
 }
 
 TEST_CASE("an fdatasync that really fails ends the process with its reason") {

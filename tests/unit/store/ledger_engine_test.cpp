@@ -314,6 +314,60 @@ TEST_CASE("a full disk refuses proposals, reads go on, and room lets them in wit
   CHECK(notes_of(barrier(*engine).value()).size() == 3);
 }
 
+TEST_CASE("told that too few of the others have room, a leader takes what undoes and says why") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  auto engine = open_engine(directory);
+  engine->tell_room_fault("full but for their reserve: b, c");
+  auto refused = ask(*engine, "a=1").get();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind == problem_kind::exhausted);
+  CHECK(refused.error().what.starts_with("disk_full: full but for their reserve: b, c; only what"));
+  CHECK(take(*engine, "undo=2").seq == 1);
+  CHECK_FALSE(engine->status().is_disk_full); // Ours is not.
+  CHECK(engine->status().room_fault == "full but for their reserve: b, c");
+  engine->tell_room_fault({});
+  CHECK(take(*engine, "a=1").seq == 2);
+}
+
+TEST_CASE("what is kept of a disk is for what undoes, and is taken again when there is room") {
+  scratch place;
+  auto directory = open_directory(place.path());
+  const auto where = GENERATE(commit_point::log, commit_point::state);
+  std::atomic<std::uint64_t> granted = 0;
+  std::atomic<bool> is_full = false;
+  engine_options options;
+  options.room = [&](commit_point of, std::uint64_t end) {
+    if (of != where)
+      return true;
+    if (is_full && end > granted)
+      return false;
+    granted = std::max(granted.load(), end);
+    return true;
+  };
+  auto engine = open_engine(directory, options);
+  take(*engine, "first=x");
+  REQUIRE(barrier(*engine));
+  is_full = true;
+  std::optional<problem> refused;
+  for (int i = 0; i < 1'000 && !refused; ++i)
+    if (auto got = ask(*engine, "n" + std::to_string(i) + "=" + std::string(8'000, 'x')).get();
+        !got)
+      refused = got.error();
+  REQUIRE(refused);
+  CHECK(refused->kind == problem_kind::exhausted);
+  CHECK(refused->what.find("this coordinator is full but for its reserve") != std::string::npos);
+  CHECK(engine->status().is_disk_full);
+  for (int i = 0; i < 100; ++i)
+    take(*engine, "undo" + std::to_string(i) + "=" + std::string(2'000, 'u'));
+  CHECK_FALSE(ask(*engine, "small=x").get());
+  REQUIRE(barrier(*engine));
+  is_full = false;
+  while (engine->status().is_disk_full)
+    std::this_thread::yield();
+  take(*engine, "small=x");
+}
+
 TEST_CASE("a map in use above its limit refuses proposals before it is full, and reads go on") {
   scratch place;
   auto directory = open_directory(place.path());
@@ -333,6 +387,15 @@ TEST_CASE("a map in use above its limit refuses proposals before it is full, and
   CHECK(std::max(status.log_map_percent, status.state_map_percent) > limits::map_use_percent);
   CHECK_FALSE(status.is_disk_full); // Nothing was lost at 100 %.
   CHECK(barrier(*engine));
+  refused.reset(); // What undoes goes on a while, and ends before the map does.
+  CHECK(ask(*engine, "undo=" + std::string(4'000, 'x')).get());
+  for (int i = 0; i < 1'000 && !refused; ++i)
+    if (auto got = ask(*engine, "undo" + std::to_string(i) + "=" + std::string(4'000, 'x')).get();
+        !got)
+      refused = got.error();
+  REQUIRE(refused);
+  CHECK(refused->what.find("address space") != std::string::npos);
+  CHECK_FALSE(engine->status().is_disk_full);
   engine.reset();
   options.map_bytes = 64 << 20; // Growth is a matter of the next start.
   engine = open_engine(directory, options);
