@@ -18,7 +18,7 @@ struct reason_row {
   std::string_view text;
 };
 
-constexpr std::array<reason_row, 33> rows{{
+constexpr std::array<reason_row, 34> rows{{
   {"fine", "fine"},
   {"other_task", "it serves another task"},
   {"not_offered", "its runtime profile does not offer this operation"},

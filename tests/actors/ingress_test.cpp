@@ -42,6 +42,7 @@ struct scene {
       [this](const std::vector<routing::outcome>& all) { counted += all.size(); },
       true,
       7,
+      "",
       [this](std::vector<ledger::serving_summary> hours) { told.push_back(std::move(hours)); }}
   );
 
