@@ -35,6 +35,9 @@ void runtime_state::take(const deed_done& what) {
   if (what.was_look)
     looking_ = false;
   advance(what.what);
+  // A server of somebody else's may be another one although it was never seen away.
+  if (what.was_look && !ended_ && deeds_->describe().engine != told_engine_)
+    report();
 }
 
 void runtime_state::stop(const stop_order& order) {
@@ -47,6 +50,7 @@ void runtime_state::report() {
   auto report = deeds_->describe();
   report.phase = life::phase_of(state_);
   report.reason = life::reason_of(state_);
+  told_engine_ = report.engine;
   self_->send(uplink_, std::move(report));
 }
 

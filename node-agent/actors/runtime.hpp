@@ -32,6 +32,7 @@ private:
   uplink_actor uplink_;
   life::state state_ = life::absent{};
   bool looking_ = false;
+  std::string told_engine_; ///< Version of the engine in the last report.
   bool ended_ = false;
 };
 

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr auto proof_file = "proved"; ///< The engine's version, once a real generation succeeded.
 constexpr std::size_t folder_name_bytes = 100;
+/// An adopted server is asked for its version: what changed is known within 10 s, look included.
+constexpr std::chrono::seconds version_every{5};
 
 /// Folders of ended replicas are kept for their logs, the newest of them.
 void prune_ended(const fs::path& replicas) {
@@ -164,16 +166,18 @@ life::event replica::look_now(bool serving) {
         std::chrono::steady_clock::now(), life::verdict::unreachable, "it is ending"};
   }
   auto seen = prober_->look(serving, held());
-  auto is_well = seen.verdict == life::verdict::good || seen.verdict == life::verdict::saturated;
-  if (is_well && is_adopted(order_) && !was_well_.exchange(true))
-    ask_version();
-  if (!is_well)
-    was_well_ = false;
   seen.now = std::chrono::steady_clock::now();
+  auto is_well = seen.verdict == life::verdict::good || seen.verdict == life::verdict::saturated;
+  if (!is_well) {
+    version_due_ = seen.now; // It may come back as another one.
+  } else if (is_adopted(order_) && seen.now >= version_due_.load()) {
+    version_due_ = seen.now + version_every;
+    ask_version();
+  }
   return seen;
 }
 
-/// A server that somebody else starts may be another one each time it comes back.
+/// A server that somebody else starts may be another one from one look to the next.
 void replica::ask_version() {
   auto version = prober_->version();
   if (version.empty()) // One that could not be read says nothing new.

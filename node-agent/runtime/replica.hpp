@@ -118,7 +118,8 @@ private:
   bool proven_ = false; ///< By an earlier agent.
   std::atomic<bool> stop_asked_ = false;
   std::atomic<bool> has_served_ = false;
-  std::atomic<bool> was_well_ = false; ///< At the last look.
+  /// When an adopted server is asked for its version again.
+  std::atomic<std::chrono::steady_clock::time_point> version_due_{};
   std::atomic<bool> launching_ = true; ///< Until `launch` has returned there is nothing to see.
 
   mutable std::mutex mutex_; ///< Guards what follows.
