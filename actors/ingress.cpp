@@ -113,7 +113,8 @@ void ingress_state::report(const pool_id& to) {
   auto view = views_.find(to);
   if (pool == pools_.pools.end() || !options_.serves)
     return;
-  pool::ingress_reported report{.ingress = options_.name, .holdings = {}, .settled = {}};
+  pool::ingress_reported report{
+    .ingress = options_.name, .holdings = {}, .settled = {}, .seq = routed_by()};
   for (const auto& usage : options_.counters->usages()) {
     auto is_theirs =
       view != views_.end() && std::ranges::any_of(view->second->replicas, [&](const auto& r) {
@@ -259,10 +260,12 @@ explain_answer ingress_state::explain(const explain_question& what) const {
       what.key.empty() ? "there is no interactive key yet" : "there is no key '" + what.key + "'",
       "declare one: key: NAME"
     );
+  const auto& model = snapshot_->models()[snapshot_->find_model(what.model)];
+  auto shape = routing::asked_by(model, what.shape, what.operation);
   routing::query query{
     .model = what.model,
     .caller = routing::caller_of(*snapshot_, *asker),
-    .shape = what.shape,
+    .shape = shape,
     .now = self_->clock().now(),
     .wall = wall_now(),
   };
@@ -270,13 +273,15 @@ explain_answer ingress_state::explain(const explain_question& what) const {
 }
 
 routes_answer ingress_state::routes() const {
-  routes_answer answer;
-  // Posted snapshots reach every HTTP thread in order; what was posted last is what they run or are
-  // about to.
-  if (tables_.tables && snapshot_)
-    for (const auto& [id, row] : *tables_.tables->routes)
-      answer.generations[id] = row.route.generation;
-  return answer;
+  ledger::ingress_runs mine{.name = options_.name.value, .seq = routed_by()};
+  mine.heard_at = self_->clock().now();
+  return {{mine}};
+}
+
+/// Posted snapshots reach every HTTP thread in order; what was posted last is what they run or are
+/// about to.
+std::uint64_t ingress_state::routed_by() const {
+  return tables_.tables && snapshot_ ? tables_.tables->head.seq : 0;
 }
 
 service_ended ingress_state::end_service() {

@@ -56,6 +56,7 @@ public:
   void refuse(const pool::refuse_ticket& what);
   explain_answer explain(const explain_question& what) const;
   routes_answer routes() const;
+  std::uint64_t routed_by() const;
   service_ended end_service();
   void pass();
 

@@ -16,6 +16,7 @@
 
 #include "src/jobs/checkpoint.hpp"
 #include "src/jobs/job.hpp"
+#include "src/ledger/moving.hpp"
 #include "src/ledger/record.hpp"
 #include "src/ledger/tables.hpp"
 #include "src/moves/plan.hpp"
@@ -189,15 +190,18 @@ struct explain_question {
   std::string model;
   std::string key; ///< A key's name; empty: a key of the default project.
   contract::shape shape;
+  std::optional<contract::operation>
+    operation; ///< None: what the model's task is usually asked by.
 };
 struct explain_answer {
   result<routing::explanation, problem> what;
 };
 
-/// Which generation of each route the last snapshot that was posted to the HTTP threads holds.
+/// Which tables ingresses route by: INGRESS speaks of itself, SERVICE LINKS of those of other
+/// processes that it has heard of.
 struct routes_question {};
 struct routes_answer {
-  std::map<model_id, std::uint64_t> generations;
+  std::vector<ledger::ingress_runs> ingresses;
 };
 
 /// No request comes any more: what was served in the hour that is not over is told now.
@@ -298,6 +302,7 @@ struct promote {
   catalog::implementation_status wanted = catalog::implementation_status::production;
   ledger::author author;
   std::string reason;
+  moves::promotion_options how{};
 };
 /// Undo a committed move, or abort an open one.
 struct reverse {
@@ -309,9 +314,18 @@ struct move_answer {
   result<move_id, problem> what;
 };
 
+/// What an open move waits for, with what no record says.
+struct move_question {
+  move_id move;
+};
+struct move_waits {
+  std::string why; ///< Empty: it is over, or there is none of that id.
+};
+
 using mover_actor = caf::typed_actor<
   caf::replies_to<promote>::with<move_answer>,
   caf::replies_to<reverse>::with<move_answer>,
+  caf::replies_to<move_question>::with<move_waits>,
   caf::reacts_to<tables_changed>,
   caf::reacts_to<pool_changed>,
   // Also: proposes what time brings about (expiry of qualifications).
@@ -473,6 +487,8 @@ ASSAY_IN_PROCESS(stop_run)
 ASSAY_IN_PROCESS(promote)
 ASSAY_IN_PROCESS(reverse)
 ASSAY_IN_PROCESS(move_answer)
+ASSAY_IN_PROCESS(move_question)
+ASSAY_IN_PROCESS(move_waits)
 ASSAY_IN_PROCESS(run_job)
 ASSAY_IN_PROCESS(wind_up_job)
 ASSAY_IN_PROCESS(item_answered)

@@ -99,6 +99,8 @@ using service_links_actor = caf::typed_actor<
   // From SUPERVISOR.
   caf::reacts_to<local_pools>,
   caf::replies_to<service_question>::with<service_answer>,
+  // From MOVER.
+  caf::replies_to<routes_question>::with<routes_answer>,
   caf::reacts_to<tick>>;
 
 // -- SERVICE BOOK

@@ -2,6 +2,7 @@
 
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
+#include "src/base/overloaded.hpp"
 #include "src/ledger/moving.hpp"
 
 namespace assay {
@@ -18,6 +19,7 @@ problem not_ready() {
 
 void mover_state::begin(mover_options options) {
   options_ = std::move(options);
+  began_ = self_->clock().now();
   self_->delayed_send(self_, limits::mover_tick, tick{});
 }
 
@@ -38,7 +40,7 @@ void mover_state::promote(const assay::promote& what, promise answer) {
     return;
   }
   auto now = ledger::route_of(*tables_.tables, implementation->what.model);
-  auto plan = moves::plan_promotion(now, what.implementation, what.wanted);
+  auto plan = moves::plan_promotion(now, what.implementation, what.wanted, what.how);
   if (!plan) {
     answer.deliver(move_answer{unexpected{plan.error()}});
     return;
@@ -80,6 +82,22 @@ void mover_state::reverse(const assay::reverse& what, promise answer) {
     return;
   }
   start(*plan, what.author, what.reason, answer);
+}
+
+move_waits mover_state::answer(const move_question& what) const {
+  const auto* row = tables_.tables ? ledger::find(tables_.tables->moves, what.move) : nullptr;
+  if (!row || !moves::is_open(row->state))
+    return {};
+  auto known = ingresses();
+  auto action = next_of(*row, around(known));
+  return std::visit(
+    overloaded{
+      [](const moves::propose& next) {
+        return move_waits{"for its next record: " + std::string{moves::name(next.what)}};
+      },
+      [](const auto& other) { return move_waits{other.why}; }},
+    action
+  );
 }
 
 /// What turns a move back is on record: no crash undoes it.
@@ -156,13 +174,12 @@ void mover_state::pass() {
   self_->delayed_send(self_, limits::mover_tick, tick{});
 }
 
-void mover_state::ask_routes() {
-  self_->request(options_.ingress, limits::proposal_patience, routes_question{})
+template <class Who>
+void mover_state::ask_routes(const Who& who, std::vector<ledger::ingress_runs>& into) {
+  self_->request(who, limits::proposal_patience, routes_question{})
     .then(
-      [this](const routes_answer& answer) {
-        if (answer.generations == acknowledged_)
-          return;
-        acknowledged_ = answer.generations;
+      [this, &into](const routes_answer& answer) {
+        into = answer.ingresses;
         drive();
       },
       [](const caf::error& why) {
@@ -170,6 +187,21 @@ void mover_state::ask_routes() {
         log::warn("ingress_did_not_say_its_routes", {{"why", caf::to_string(why)}});
       }
     );
+}
+
+void mover_state::ask_routes() {
+  ask_routes(options_.ingress, here_);
+  if (options_.service)
+    ask_routes(options_.service, elsewhere_);
+}
+
+std::vector<ledger::ingress_runs> mover_state::ingresses() const {
+  auto heard = elsewhere_;
+  for (auto mine : here_) {
+    mine.node = options_.node;
+    heard.push_back(std::move(mine));
+  }
+  return ledger::ingresses_of(*tables_.tables, options_.node, heard, began_);
 }
 
 // -- carrying on
@@ -184,10 +216,19 @@ void mover_state::drive() {
       drive(row);
 }
 
+ledger::moving_world mover_state::around(const std::vector<ledger::ingress_runs>& known) const {
+  return {views_, known, wishes_, wall_now(), self_->clock().now()};
+}
+
+moves::action
+mover_state::next_of(const ledger::move_row& row, const ledger::moving_world& world) const {
+  return moves::advance(ledger::open_move_of(row), ledger::observe(*tables_.tables, row, world));
+}
+
 void mover_state::drive(const ledger::move_row& row) {
-  ledger::moving_world world{views_, acknowledged_, wishes_, wall_now()};
-  auto action =
-    moves::advance(ledger::open_move_of(row), ledger::observe(*tables_.tables, row, world));
+  auto known = ingresses();
+  auto world = around(known);
+  auto action = next_of(row, world);
   const auto* due = std::get_if<moves::propose>(&action);
   if (!due)
     return;
@@ -273,6 +314,7 @@ mover_behavior(mover_actor::stateful_pointer<mover_state> self, mover_options op
   return {
     promote_it,
     reverse_it,
+    [self](const move_question& what) { return self->state.answer(what); },
     [self](const tables_changed& what) { self->state.learn(what); },
     [self](const pool_changed& what) { self->state.learn(what); },
     [self](tick) { self->state.pass(); },

@@ -1,9 +1,9 @@
 #pragma once
 // The MOVER carries open moves on: it looks at each (src/moves/advance.hpp), proposes the event
-// that is due, and looks again when the ledger, a pool or the ingress's routes changed. It
+// that is due, and looks again when the ledger, a pool or what ingresses route by changed. It
 // remembers nothing that the ledger does not hold, but what people asked for since it began.
 
-#include "actors/interfaces.hpp"
+#include "actors/interfaces_peers.hpp"
 #include "src/moves/advance.hpp"
 
 #include <caf/typed_event_based_actor.hpp>
@@ -17,7 +17,9 @@ namespace assay {
 
 struct mover_options {
   ledger_actor ledger;
-  ingress_actor ingress;
+  ingress_actor ingress;       ///< Of this process.
+  service_links_actor service; ///< Knows those of other processes; none in a standalone.
+  std::uint64_t node = 0;      ///< Our own.
 };
 
 class mover_state {
@@ -30,6 +32,7 @@ public:
   void begin(mover_options options);
   void promote(const assay::promote& what, promise answer);
   void reverse(const assay::reverse& what, promise answer);
+  move_waits answer(const move_question& what) const;
   void learn(const tables_changed& what);
   void learn(const pool_changed& what);
   void pass();
@@ -47,8 +50,13 @@ private:
   );
   void answer_wishers(const move_id& id);
   void ask_routes();
+  template <class Who>
+  void ask_routes(const Who& who, std::vector<ledger::ingress_runs>& into);
+  std::vector<ledger::ingress_runs> ingresses() const;
   void drive();
   void drive(const ledger::move_row& row);
+  ledger::moving_world around(const std::vector<ledger::ingress_runs>& known) const;
+  moves::action next_of(const ledger::move_row& row, const ledger::moving_world& world) const;
   void propose_due();
   void record(
     ledger::payload what,
@@ -63,7 +71,9 @@ private:
   mover_options options_;
   tables_changed tables_;
   std::map<pool_id, std::shared_ptr<const pool::pool_view>> views_;
-  std::map<model_id, std::uint64_t> acknowledged_;
+  std::vector<ledger::ingress_runs> here_;      ///< Our own ingress, once it has answered.
+  std::vector<ledger::ingress_runs> elsewhere_; ///< Of other processes.
+  steady_time began_;
   std::map<move_id, moves::wish> wishes_;
   std::map<move_id, wisher> wishers_;
   static constexpr auto not_answered = std::numeric_limits<std::uint64_t>::max();

@@ -28,6 +28,7 @@ void pool_link_state::say(const pool::ingress_reported& what) {
     .at = std::chrono::floor<milliseconds>(now),
     .holdings = what.holdings,
     .settled = what.settled,
+    .seq = what.seq,
   };
   // Those beyond are taken for used by the pool a little later, by itself.
   report.settled.resize(std::min(report.settled.size(), limits::service_items));

@@ -116,7 +116,10 @@ void service_links_state::hear(const peer_said& what) {
   std::visit(
     overloaded{
       [&](const peers::ingress_hello& word) { return welcome(node, word); },
-      [&](const peers::ingress_report& word) { return to_ingress(word); },
+      [&](const peers::ingress_report& word) {
+        note_routes(node, word);
+        to_ingress(word);
+      },
       [&](const peers::ticket_ask& word) { return to_ingress(word); },
       [&](const peers::ticket_withdraw& word) { return to_ingress(word); },
       [&](const peers::pools_now& word) {
@@ -217,6 +220,8 @@ void service_links_state::welcome(std::uint64_t node, const peers::ingress_hello
   if (found == ingress_links_.end())
     return make_link(node, what);
   auto restarted = std::exchange(found->second.boot, what.boot) != what.boot;
+  if (restarted)
+    found->second.seq.reset();
   self_->send(found->second.link, begin_anew{restarted});
 }
 
@@ -227,7 +232,15 @@ void service_links_state::make_link(std::uint64_t node, const peers::ingress_hel
   watch(link, "INGRESS LINK of " + what.ingress.value);
   if (has_pools_)
     self_->send(link, pools_known{local_->pools});
-  ingress_links_[node] = {what.ingress, what.boot, std::move(link)};
+  ingress_links_[node] = {what.ingress, what.boot, std::move(link), {}, self_->clock().now()};
+}
+
+void service_links_state::note_routes(std::uint64_t node, const peers::ingress_report& what) {
+  auto found = ingress_links_.find(node);
+  if (found == ingress_links_.end() || !standing_.leads || what.epoch != standing_.epoch)
+    return;
+  found->second.seq = what.seq;
+  found->second.heard_at = self_->clock().now();
 }
 
 template <class Word>
@@ -246,6 +259,13 @@ service_answer service_links_state::look() const {
   return answer;
 }
 
+routes_answer service_links_state::routes() const {
+  routes_answer answer;
+  for (const auto& [node, one] : ingress_links_)
+    answer.ingresses.push_back({node, one.name.value, one.seq, one.heard_at});
+  return answer;
+}
+
 service_links_actor::behavior_type service_links_behavior(
   service_links_actor::stateful_pointer<service_links_state> self, service_links_options options
 ) {
@@ -257,6 +277,7 @@ service_links_actor::behavior_type service_links_behavior(
     [self](const peer_said& what) { self->state.hear(what); },
     [self](const local_pools& what) { self->state.learn(what); },
     [self](service_question) { return self->state.look(); },
+    [self](routes_question) { return self->state.routes(); },
     [self](tick) { self->state.pass(); },
   };
 }

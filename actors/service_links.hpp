@@ -42,6 +42,7 @@ public:
   void hear(const peer_said& what);
   void learn(const local_pools& what);
   service_answer look() const;
+  routes_answer routes() const;
   void pass();
 
 private:
@@ -49,6 +50,8 @@ private:
     ingress_id name;
     std::uint64_t boot = 0;
     ingress_link_actor link;
+    std::optional<std::uint64_t> seq; ///< That it routes by, as it said last.
+    steady_time heard_at;
   };
 
   // Following.
@@ -62,6 +65,7 @@ private:
   void welcome(std::uint64_t node, const peers::ingress_hello& what);
   bool is_taken(std::uint64_t by, const ingress_id& wanted) const;
   void make_link(std::uint64_t node, const peers::ingress_hello& what);
+  void note_routes(std::uint64_t node, const peers::ingress_report& what);
   template <class Word>
   void hand_over(std::uint64_t node, const Word& what);
 

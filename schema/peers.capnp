@@ -195,6 +195,7 @@ struct IngressReport {
   atMs @2 :Int64;
   holdings @3 :List(Holding);  # all of them
   settled @4 :List(UInt64);
+  seq @5 :UInt64;  # of the newest record that it routes by; 0: it has no routes
 }
 
 struct TicketAsk {

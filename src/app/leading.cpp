@@ -25,7 +25,9 @@ leading::leading(caf::actor_system& system, const leading_options& options) : te
       .keep = keep,
     }
   );
-  mover = system.spawn(mover_behavior, mover_options{options.ledger, options.router});
+  mover = system.spawn(
+    mover_behavior, mover_options{options.ledger, options.router, options.service, options.node}
+  );
   dispatcher = system.spawn(
     dispatcher_behavior,
     dispatcher_options{

@@ -21,6 +21,7 @@ namespace assay::app {
 
 struct leading_options {
   std::uint64_t term = 0;
+  std::uint64_t node = 0; ///< Our own.
   ledger_actor ledger;
   ingress_actor router;
   service_links_actor service;                        ///< None in a standalone.

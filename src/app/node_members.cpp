@@ -184,6 +184,7 @@ void node::whole::lead(std::uint64_t term) {
     log::warn("own_keys_not_issued", {{"why", to_text(done.error())}});
   leading_options options{
     .term = term,
+    .node = engine->status().server_id,
     .ledger = parts.ledger,
     .router = parts.router,
     .service = service,

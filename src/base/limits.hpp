@@ -33,6 +33,10 @@ inline constexpr std::size_t scrape_bytes = 16 << 20;   ///< One answer of an en
 inline constexpr std::size_t payload_bytes =
   64 << 10;                                       ///< A larger payload is a blob, named by digest.
 inline constexpr std::size_t batch_entries = 256; ///< Entries of one group commit.
+/// The next batch waits for those who were just answered: twice what the last one took, at most so
+/// long, since on a slow disk they are back long before.
+inline constexpr auto gather_longest = 10ms;
+inline constexpr unsigned gather_skipped = 7; ///< Batches without a wait, after some in vain.
 inline constexpr std::size_t proposals_waiting = 4'096;
 inline constexpr std::size_t proposal_bytes = 80 << 10;     ///< A payload in its envelope.
 inline constexpr std::size_t batch_bytes = 8 << 20;         ///< Proposals of one group commit.
@@ -176,6 +180,8 @@ inline constexpr std::uint32_t suite_max_tokens = 4'096;      ///< Of one answer
 inline constexpr std::size_t evidence_body_bytes = 256 << 10; ///< Of one answer in the evidence.
 
 // -- moves ------------------------------------------------------------------------------------
+inline constexpr std::chrono::milliseconds move_span =
+  std::chrono::hours{24 * 30};                   ///< Hold or bake.
 inline constexpr auto move_stage_within = 10min; ///< From authorised to staged.
 inline constexpr auto move_ack_within = 30s;     ///< From a step to the last ingress's word.
 inline constexpr auto revert_within = 60s;       ///< Then the next target, and then a person.

@@ -12,6 +12,12 @@ inline constexpr std::size_t peer_page_rows = 65'536; ///< Of one page.
 inline constexpr std::size_t peer_address_bytes = 256;
 inline constexpr std::size_t peers = 64;
 
+/// A connection that brings nothing for so long is given up and made again (an agent's has
+/// `peer_silence`).
+inline constexpr auto member_silence = 3s;
+inline constexpr auto member_beat_every = 750ms;
+static_assert(member_beat_every * 3 < member_silence, "three lost beats before it is given up");
+
 /// Unsent bytes per peer and lane; what does not fit is dropped, and the engine says it again.
 inline constexpr std::size_t peer_consensus_bytes = 24 << 20;
 inline constexpr std::size_t peer_bulk_bytes = 96 << 20;
@@ -31,6 +37,8 @@ inline constexpr auto service_hello_every = std::chrono::seconds{1};
 /// A remote ingress that was not heard, or not reached, for so long is lost: its credits are
 /// renewed no more, and are back when the last lease ran out.
 inline constexpr auto ingress_silence = peer_silence;
+/// Then the last lease of a silent ingress is over, and a move waits for it no more.
+inline constexpr auto ingress_gone = ingress_silence + lease_life;
 /// Ticket answers that wait for room in the outbox, per ingress; the oldest go first. Whoever waits
 /// for one of those is turned away by its own deadline.
 inline constexpr std::size_t ticket_answers_waiting = 4 * queue_waiting;
@@ -102,5 +110,7 @@ static_assert(lease_margin + usage_report_every < lease_life - lease_renew);
 static_assert(
   ingress_silence + lease_renew < lease_life, "one that is back has not lost its lease"
 );
+
+static_assert(ingress_gone * 2 < move_ack_within, "a dead ingress turns no move back");
 
 } // namespace assay::limits

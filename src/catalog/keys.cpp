@@ -231,6 +231,10 @@ constexpr key_row signal_rows[] = {
 constexpr key_row api_rows[] = {
   {"dialect", "openai, oip, anthropic", "openai"},
   {"auth", "none, bearer", "none"},
+  {"offers",
+   "list of chat-completions, completions, embeddings, responses, messages, count-tokens, rerank, "
+   "score",
+   "chat-completions, completions, embeddings"},
   {"errors",
    "list of openai-nested, openai-flat, error-text, error-and-type, detail, plain",
    "none"},

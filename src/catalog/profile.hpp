@@ -9,6 +9,7 @@
 #include "src/base/result.hpp"
 #include "src/catalog/declarations.hpp"
 #include "src/catalog/pattern.hpp"
+#include "src/contract/operation.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -237,6 +238,10 @@ enum class usage_mode : std::uint8_t { never, on_request, always };
 struct api_plan {
   catalog::dialect dialect = dialect::openai;
   replica_auth auth = replica_auth::none;
+  std::vector<contract::operation> offers{
+    contract::operation::chat_completions,
+    contract::operation::completions,
+    contract::operation::embeddings}; ///< What callers may ask of it.
   std::vector<error_shape> errors;
   std::map<std::string, std::string> codes; ///< Engine's error type or code -> our failure code.
   std::string stream_end = "[DONE]";        ///< Empty: the end of the body.

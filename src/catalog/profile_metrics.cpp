@@ -104,6 +104,20 @@ void read_errors(mapping_reader& r, std::vector<error_shape>& into) {
   }
 }
 
+void read_offers(mapping_reader& r, std::vector<contract::operation>& into) {
+  std::vector<std::string> spelled;
+  if (!r.has("offers"))
+    return;
+  r.texts("offers", spelled);
+  into.clear();
+  for (const auto& word : spelled) {
+    if (auto operation = contract::parse_operation(word))
+      into.push_back(*operation);
+    else
+      r.refuse_word(r.place_of("offers"), r.path_of("offers"), word, words::operations());
+  }
+}
+
 } // namespace
 
 void read_metrics(mapping_reader& parent, metrics_plan& into) {
@@ -130,6 +144,7 @@ void read_api(mapping_reader& parent, api_plan& into) {
     return;
   r->choice("dialect", into.dialect, words::dialects());
   r->choice("auth", into.auth, words::auths());
+  read_offers(*r, into.offers);
   read_errors(*r, into.errors);
   r->table("codes", into.codes);
   read_words(*r, "codes", into.codes, words::failure_codes());

@@ -146,6 +146,13 @@ std::vector<std::string_view> failure_codes() {
   return codes;
 }
 
+std::vector<std::string_view> operations() {
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < contract::operation_count; ++i)
+    names.push_back(contract::describe(static_cast<contract::operation>(i)).name);
+  return names;
+}
+
 std::vector<std::string_view> finish_reasons() {
   return {"stop", "length", "tool_calls", "content_filter", "cancelled", "error", "missing"};
 }

@@ -32,6 +32,7 @@ table<usage_mode> usage_modes();
 std::vector<std::string_view> families();
 std::vector<std::string_view> artifact_kinds();
 std::vector<std::string_view> failure_codes();
+std::vector<std::string_view> operations();
 std::vector<std::string_view> finish_reasons();
 
 template <class Enum>

@@ -30,6 +30,7 @@ struct apply_options {
 int apply(const context& c, const apply_options& options);
 int get(const context& c, const std::string& kind);
 int describe(const context& c, const std::string& kind, const std::string& name);
+int matrix(const context& c, const std::string& model);
 int remove(
   const context& c, const std::string& kind, const std::string& name, const std::string& reason
 );
@@ -49,10 +50,17 @@ struct wait_options {
 int qualify(
   const context& c, const std::string& implementation, const std::string& reason, wait_options wait
 );
+/// As people write them; empty is the plan's default.
+struct promote_options {
+  std::string status = "production";
+  std::string share; ///< Of a canary: `20 %`.
+  std::string hold;  ///< `5 min`
+  std::string bake;  ///< `1 h`
+};
 int promote(
   const context& c,
   const std::string& implementation,
-  const std::string& status,
+  const promote_options& how,
   const std::string& reason,
   wait_options wait
 );

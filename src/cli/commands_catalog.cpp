@@ -236,6 +236,15 @@ int describe(const context& c, const std::string& kind, const std::string& name)
   return 0;
 }
 
+int matrix(const context& c, const std::string& model) {
+  auto answer = c.server.get("models/" + segment(model) + "/matrix");
+  if (!answer)
+    return complain(answer.error());
+  note_copy(*answer);
+  std::fputs(show_items(answer->at("items").as_array(), c.how, c.where).c_str(), stdout);
+  return 0;
+}
+
 int remove(
   const context& c, const std::string& kind, const std::string& name, const std::string& reason
 ) {

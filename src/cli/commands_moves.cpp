@@ -43,7 +43,13 @@ int follow_move(const context& c, const json::object& answer, wait_options wait)
   progress_line line{c.where};
   auto seen =
     follow(c, "moves/" + segment(move), wait.limit, is_settled, [&](const json::object& now) {
-      line.show(0, 0, "move " + move + ": " + text_at(now, "state"));
+      auto why = text_at(now, "why");
+      line.show(
+        0,
+        0,
+        "move " + move + ": " + text_at(now, "state")
+          + (why.empty() || why == "-" ? "" : ": " + why)
+      );
     });
   line.clear();
   if (!seen)
@@ -141,13 +147,17 @@ int qualify(
 int promote(
   const context& c,
   const std::string& implementation,
-  const std::string& status,
+  const promote_options& how,
   const std::string& reason,
   wait_options wait
 ) {
-  auto answer = c.server.post(
-    "promote", {{"implementation", implementation}, {"status", status}, {"reason", reason}}
-  );
+  json::object wanted{
+    {"implementation", implementation}, {"status", how.status}, {"reason", reason}};
+  for (auto [key, value] :
+       {std::pair{"share", &how.share}, std::pair{"hold", &how.hold}, std::pair{"bake", &how.bake}})
+    if (!value->empty())
+      wanted[key] = *value;
+  auto answer = c.server.post("promote", wanted);
   if (!answer)
     return complain(answer.error());
   return follow_move(c, *answer, wait);

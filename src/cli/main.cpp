@@ -47,6 +47,15 @@ void add_catalog(CLI::App& app, chosen& o) {
     return describe(c, o.kind, o.name);
   });
 
+  auto* matrix_word = word(
+    app,
+    "matrix",
+    "Every implementation of a model: evidence, what it covers, and what it carries",
+    "assay matrix smollm2"
+  );
+  matrix_word->add_option("model", o.name, "As assay get models prints it")->required();
+  does(matrix_word, o, [](const context& c, const chosen& o) { return matrix(c, o.name); });
+
   auto* delete_word = word(
     app,
     "delete",
@@ -84,15 +93,26 @@ void add_moves(CLI::App& app, chosen& o) {
     app,
     "promote",
     "Move traffic to a qualified implementation",
-    "assay promote smollm2/local-cpu/smollm2-135m-q4 --status production --reason \"first\" --wait"
+    "assay promote smollm2/local-cpu/smollm2-135m-q4 --status production --reason \"first\" "
+    "--wait\n"
+    "  assay promote smollm2/local-cpu/smollm2-135m-q8 --status canary --share \"10 %\" --bake \"1 "
+    "h\""
   );
   promote_word->add_option("implementation", o.name, "A qualified one")->required();
-  promote_word->add_option("--status", o.status, "production (default), canary or batch-only")
+  promote_word
+    ->add_option("--status", o.promote.status, "production (default), canary or batch-only")
     ->check(CLI::IsMember({"production", "canary", "batch-only"}));
+  promote_word->add_option("--share", o.promote.share, "Of a canary, \"20 %\"; 5 % unless said");
+  promote_word->add_option(
+    "--hold", o.promote.hold, "How long the new shares are held before they are observed, \"5 min\""
+  );
+  promote_word->add_option(
+    "--bake", o.promote.bake, "How long they are observed before the move is committed, \"1 h\""
+  );
   takes_reason(promote_word, o);
   takes_wait(promote_word, o);
   does(promote_word, o, [](const context& c, const chosen& o) {
-    return promote(c, o.name, o.status, o.reason, o.wait);
+    return promote(c, o.name, o.promote, o.reason, o.wait);
   });
 
   auto* reverse_word = word(

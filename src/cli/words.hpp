@@ -22,8 +22,9 @@ inline constexpr std::int64_t most_number = 1'000'000'000;
 struct chosen {
   std::string server;
   format how = format::table;
-  std::string kind, name, reason, status = "production", subject, text;
+  std::string kind, name, reason, subject, text;
   apply_options apply;
+  promote_options promote;
   explain_options explain;
   submit_options submit;
   chat_options chat;

@@ -3,7 +3,9 @@
 //
 // The table is the whole truth: status, type and code never appear anywhere else.
 // Source: ../../docs/decisions/0003-error-table.md; shapes are OpenAI's
-// `{"error":{message,type,param,code}}`.
+// `{"error":{message,type,param,code}}` and Anthropic's `{"type":"error","error":{type,message}}`.
+
+#include "src/contract/operation.hpp"
 
 #include <cstdint>
 #include <string>
@@ -46,11 +48,23 @@ struct failure_row {
   std::string_view code;
   bool may_retry; ///< false: the answer carries `x-should-retry: false`
   bool closes;    ///< the connection is closed after the answer
+  std::string_view anthropic_type;
 };
 
 const failure_row& describe(failure f);
 
+/// The row's, but for a full house: that is 529 to Anthropic's clients, which wait for it.
+int status_of(failure f, api_family family);
+
 /// `{"error":{"message":...,"type":...,"param":...,"code":...}}`; `param` null when empty.
 std::string to_json(failure f, std::string_view message, std::string_view param = {});
+
+/// `{"type":"error","error":{"type":...,"message":...},"request_id":...}`; without an id when
+/// empty.
+std::string
+to_anthropic_json(failure f, std::string_view message, std::string_view request_id = {});
+
+/// Appends a JSON string.
+void append_string(std::string& json, std::string_view text);
 
 } // namespace assay::contract

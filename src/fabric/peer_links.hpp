@@ -54,8 +54,8 @@ struct link_options {
   std::size_t consensus_bytes = limits::peer_consensus_bytes; ///< Unsent, per peer.
   std::size_t bulk_bytes = limits::peer_bulk_bytes;           ///< Unsent, per peer.
   std::size_t service_bytes = limits::peer_service_bytes;     ///< Unsent, per peer.
-  std::chrono::milliseconds heartbeat_every = limits::heartbeat_every;
-  std::chrono::milliseconds peer_silence = limits::peer_silence;
+  std::chrono::milliseconds heartbeat_every = limits::member_beat_every;
+  std::chrono::milliseconds peer_silence = limits::member_silence;
   std::chrono::milliseconds retry_first = limits::redial_first;
   std::chrono::milliseconds retry_most = limits::redial_most;
 };

@@ -26,11 +26,13 @@ task<bool> exchange::run() {
   request_id_ = is_sane_request_id(given) ? std::string{given} : lane_.new_request_id();
   auto choice = choose_door(head().method.of(bytes()), head().path.of(bytes()), head().upgrades);
   std::optional<refusal> bad;
-  if (!choice)
+  if (choice) {
+    bad = check_head(*choice);
+  } else {
     bad = choice.error();
-  else
-    bad = check_head(choice->door);
-  if (!bad && choice->door != door::chat) {
+    operation_ = contract::find_operation(head().path.of(bytes())).value_or(operation_);
+  }
+  if (!bad && choice->door != door::inference) {
     bool stays = co_await answer_models(*choice);
     co_return stays;
   }
@@ -87,11 +89,11 @@ task<bool> exchange::refuse() {
     body_taken_ = true;
   }
   auto stays = keeps() && !closes(refusal_);
-  auto status = contract::describe(refusal_.failure).status;
+  auto status = contract::status_of(refusal_.failure, family());
   count(lane_.common().refused);
   outcome_.failure = refusal_.failure;
   auto shown = shows_metadata() ? std::string_view{outcome_.decision.value} : std::string_view{};
-  auto text = write_refusal(refusal_, {request_id_, stays, head().minor, shown});
+  auto text = write_refusal(refusal_, {request_id_, stays, head().minor, shown, family()});
   if (head().method.of(bytes()) == "HEAD")
     text.resize(text.find("\r\n\r\n") + 4); // RFC 9110, 9.3.2: the head alone.
   auto upstream_failed = refusal_.failure == failure::upstream_error

@@ -34,7 +34,7 @@ public:
 
 private:
   // -- the request (exchange_request.cpp) ---------------------------------------------------------
-  std::optional<refusal> check_head(door wanted);
+  std::optional<refusal> check_head(const door_choice& wanted);
   std::optional<refusal> identify();
   std::optional<refusal> take_pin();
   task<bool> take_body();
@@ -89,6 +89,7 @@ private:
   task<bool> refuse();
   task<bool> answer_models(const door_choice& choice);
   void finish(routing::ending how, int status);
+  contract::api_family family() const { return contract::describe(operation_).family; }
   bool shows_metadata() const;
   bool keeps() const;
 
@@ -115,6 +116,7 @@ private:
   std::optional<digest> pin_fingerprint_;
 
   // the body
+  contract::operation operation_ = contract::operation::chat_completions;
   body_budget budget_;
   std::unique_ptr<char[]> large_; ///< A body that does not lie in the connection's buffer.
   std::size_t large_room_ = 0;

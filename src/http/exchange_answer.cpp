@@ -57,7 +57,8 @@ task<bool> exchange::answer_collected() {
     constexpr std::size_t shown = 4'096;
     collected_.resize(std::min(collected_.size(), shown));
     auto said = collected_.empty() ? "the replica answered without a body" : collected_;
-    collected_ = contract::to_json(failure::upstream_error, said);
+    collected_ =
+      write_error_body(failure::upstream_error, said, {}, {request_id_, true, 1, {}, family()});
   }
   auto no_body = got.framing == body_framing::none && !wraps;
   auto t = terms(no_body ? body_framing::none : body_framing::sized, collected_.size());
@@ -75,7 +76,7 @@ task<bool> exchange::answer_collected() {
   outcome_.bytes_out = collected_.size();
   if (json && got.status < 300) {
     stream_facts facts;
-    lane_.reader.look_into(collected_, facts);
+    lane_.reader.look_into(collected_, facts, family());
     if (facts.usage)
       outcome_.usage = {
         static_cast<std::uint32_t>(facts.usage->prompt),
@@ -99,7 +100,7 @@ task<bool> exchange::answer_streamed() {
   t.event_stream = events;
   write_answer_head(answer_head_, response_text_, got, t);
   if (events)
-    observer_.emplace(lane_.reader);
+    observer_.emplace(lane_.reader, family());
   client_.enter(wait::more, until_);
   for (;;) {
     auto state = take_payload();
@@ -266,7 +267,10 @@ task<bool> exchange::end_with_error(contract::failure failure, std::string_view 
   auto can_say = observer_ && !observer_->inside_event();
   finish(routing::ending::failed, contract::describe(failure).status);
   if (can_say) {
-    auto event = write_error_event(failure, message);
+    const auto& facts = observer_->facts();
+    auto number = facts.sequence ? *facts.sequence + 1 : 0;
+    auto event =
+      write_error_event(failure, message, {family(), request_id_, facts.subject, number});
     if (out_ == body_framing::chunked) {
       chunk_line line{event.size()};
       event = std::string{line.view()} + event + "\r\n0\r\n\r\n";

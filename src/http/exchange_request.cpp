@@ -21,12 +21,13 @@ bool exchange::fail(contract::failure failure, std::string message) {
   return false;
 }
 
-std::optional<refusal> exchange::check_head(door wanted) {
+std::optional<refusal> exchange::check_head(const door_choice& wanted) {
+  operation_ = wanted.operation;
   if (auto bad = identify())
     return bad;
   if (head().expects_other)
     return refusal{failure::expectation_failed, "only Expect: 100-continue is understood"};
-  if (wanted != door::chat)
+  if (wanted.door != door::inference)
     return {};
   auto coding = find_field(bytes(), head(), field_kind::content_encoding);
   if (!coding.empty() && !same_ignoring_case(coding, "identity"))
@@ -205,13 +206,15 @@ bool exchange::grow_body(std::size_t wanted) {
 
 std::optional<refusal> exchange::read_shape() {
   auto room = large_ ? large_room_ : client_.capacity() - head().bytes;
-  auto found = lane_.scanner.scan_chat(body(), room);
+  auto found = lane_.scanner.scan(operation_, body(), room);
   if (!found) {
     auto& why = found.error();
     return refusal{why.failure, why.message, why.param};
   }
   scan_ = *std::move(found);
+  outcome_.task = scan_.shape.task;
   outcome_.stream = scan_.shape.stream;
+  outcome_.sequences = scan_.shape.prompts * scan_.shape.choices;
   return {};
 }
 

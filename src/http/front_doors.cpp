@@ -86,35 +86,48 @@ void write_contract(std::string& json, const routing::model& m) {
     R"(,"does_not_promise":"Answers may come from unlike hardware: equal tokenisation, numbers, latency or cost across implementations is not promised."})";
 }
 
+refusal wrong_method(std::string_view allowed) {
+  return {
+    failure::method_not_allowed,
+    "this path takes " + std::string{allowed} + " only",
+    {},
+    0,
+    allowed};
+}
+
+refusal unknown_path(std::string_view path) {
+  std::string there;
+  for (std::size_t i = 0; i < contract::operation_count; ++i)
+    there += "POST " + std::string{describe(static_cast<contract::operation>(i)).path} + ", ";
+  return {
+    failure::unknown_path,
+    "no such path: " + std::string{path.substr(0, 200)} + "; there are " + there
+      + "GET /v1/models and GET /v1/models/NAME"};
+}
+
 } // namespace
 
 result<door_choice, refusal>
 choose_door(std::string_view method, std::string_view path, bool wants_upgrade) {
-  constexpr std::string_view chat = "/v1/chat/completions";
   constexpr std::string_view models = "/v1/models";
   if (wants_upgrade && method == "GET")
     return unexpected{refusal{
       failure::upgrade_required, "WebSocket is not offered; send the request over plain HTTP"}};
-  if (path == chat) {
+  if (auto operation = contract::find_operation(path)) {
     if (method == "POST")
-      return door_choice{door::chat, {}};
-    return unexpected{
-      refusal{failure::method_not_allowed, "this path takes POST only", {}, 0, "POST"}};
+      return door_choice{door::inference, *operation, {}};
+    return unexpected{wrong_method("POST")};
   }
   auto is_model = path.size() > models.size() + 1 && path.substr(0, models.size()) == models
                   && path[models.size()] == '/';
   if (path == models || is_model) {
     if (method != "GET")
-      return unexpected{
-        refusal{failure::method_not_allowed, "this path takes GET only", {}, 0, "GET"}};
+      return unexpected{wrong_method("GET")};
     if (!is_model)
-      return door_choice{door::models, {}};
-    return door_choice{door::model, percent_decoded(path.substr(models.size() + 1))};
+      return door_choice{door::models, {}, {}};
+    return door_choice{door::model, {}, percent_decoded(path.substr(models.size() + 1))};
   }
-  return unexpected{refusal{
-    failure::unknown_path,
-    "no such path: " + std::string{path.substr(0, 200)}
-      + "; there are POST /v1/chat/completions, GET /v1/models and GET /v1/models/NAME"}};
+  return unexpected{unknown_path(path)};
 }
 
 std::string list_models(const routing::routing_snapshot& s, const routing::key& k) {

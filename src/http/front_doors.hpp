@@ -1,6 +1,7 @@
 #pragma once
 // Which paths the ingress answers, and the documents it answers by itself. Pure.
 
+#include "src/contract/operation.hpp"
 #include "src/http/reply.hpp"
 #include "src/routing/snapshot.hpp"
 
@@ -10,10 +11,11 @@
 
 namespace assay::http {
 
-enum class door : std::uint8_t { chat, models, model };
+enum class door : std::uint8_t { inference, models, model };
 
 struct door_choice {
-  http::door door = door::chat;
+  http::door door = door::inference;
+  contract::operation operation = contract::operation::chat_completions; ///< For `inference`.
   std::string name; ///< Of the model, for `model`; percent-decoded.
 };
 

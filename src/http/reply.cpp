@@ -1,5 +1,7 @@
 #include "src/http/reply.hpp"
 
+#include "src/base/text.hpp"
+
 namespace assay::http {
 
 namespace {
@@ -22,6 +24,20 @@ void write_common(std::string& out, std::size_t body_bytes, const reply_terms& t
     out += "connection: close\r\n";
   else if (terms.minor == 0)
     out += "connection: keep-alive\r\n";
+}
+
+/// `{"type":"response.failed","sequence_number":N,"response":{...}}`
+std::string
+failed_response(contract::failure failure, std::string_view message, const event_terms& terms) {
+  std::string json = R"({"type":"response.failed","sequence_number":)";
+  json += std::to_string(terms.sequence);
+  json += R"(,"response":{"id":)";
+  contract::append_string(json, terms.subject);
+  json += R"(,"object":"response","status":"failed","output":[],"error":{"code":)";
+  contract::append_string(json, contract::describe(failure).code);
+  json += R"(,"message":)";
+  contract::append_string(json, shortened(message));
+  return json + "}}}";
 }
 
 } // namespace
@@ -64,6 +80,8 @@ std::string_view reason_phrase(int status) {
     return "Service Unavailable";
   case 504:
     return "Gateway Timeout";
+  case 529:
+    return "Overloaded";
   default:
     return "";
   }
@@ -75,11 +93,12 @@ bool closes(const refusal& r) {
 
 std::string write_refusal(const refusal& r, const reply_terms& terms) {
   const auto& row = contract::describe(r.failure);
-  auto body = contract::to_json(r.failure, r.message, r.param);
+  auto status = contract::status_of(r.failure, terms.family);
+  auto body = write_error_body(r.failure, r.message, r.param, terms);
   auto all = terms;
   all.keeps = terms.keeps && !row.closes;
-  std::string out = "HTTP/1.1 " + std::to_string(row.status) + " ";
-  out += reason_phrase(row.status);
+  std::string out = "HTTP/1.1 " + std::to_string(status) + " ";
+  out += reason_phrase(status);
   out += "\r\n";
   write_common(out, body.size(), all);
   if (!row.may_retry)
@@ -93,7 +112,7 @@ std::string write_refusal(const refusal& r, const reply_terms& terms) {
     out += r.allow;
     out += "\r\n";
   }
-  if (row.status == 429 || row.status == 503) {
+  if (status == 429 || row.status == 503) {
     out += "retry-after: ";
     out += std::to_string(r.retry_after_seconds > 0 ? r.retry_after_seconds : 1);
     out += "\r\n";
@@ -109,7 +128,28 @@ std::string write_document(std::string_view json, const reply_terms& terms) {
   return out;
 }
 
-std::string write_error_event(contract::failure failure, std::string_view message) {
+std::string write_error_body(
+  contract::failure failure,
+  std::string_view message,
+  std::string_view param,
+  const reply_terms& terms
+) {
+  if (terms.family == contract::api_family::anthropic)
+    return contract::to_anthropic_json(failure, message, terms.request_id);
+  return contract::to_json(failure, message, param);
+}
+
+std::string
+write_error_event(contract::failure failure, std::string_view message, const event_terms& terms) {
+  switch (terms.family) {
+  case contract::api_family::openai:
+    break;
+  case contract::api_family::anthropic:
+    return "event: error\ndata: " + contract::to_anthropic_json(failure, message, terms.request_id)
+           + "\n\n";
+  case contract::api_family::responses:
+    return "event: response.failed\ndata: " + failed_response(failure, message, terms) + "\n\n";
+  }
   return "data: " + contract::to_json(failure, message) + "\n\n";
 }
 

@@ -22,7 +22,7 @@ struct scanned_body {
   std::string model;        ///< Decoded, as the caller wrote it: `NAME` or `NAME@VERSION`.
   std::size_t model_at = 0; ///< First byte of the model's value, its quote included.
   std::size_t model_size = 0;
-  std::size_t prompt_at = 0; ///< The value of `messages`, brackets included.
+  std::size_t prompt_at = 0; ///< The value of `messages`, `prompt` or `input`, brackets included.
   std::size_t prompt_size = 0;
   contract::shape shape;
   bool include_usage = false; ///< The caller asked for a usage event.
@@ -46,7 +46,8 @@ public:
   body_scanner& operator=(body_scanner&&) noexcept;
 
   /// `capacity` counts the body's bytes and the readable ones behind it.
-  result<scanned_body, scan_refusal> scan_chat(std::string_view body, std::size_t capacity);
+  result<scanned_body, scan_refusal>
+  scan(contract::operation asked, std::string_view body, std::size_t capacity);
 
 private:
   struct parser;

@@ -6,6 +6,8 @@
 // limits::event_bytes is let through unfinished and is not looked into. Bytes may be split
 // anywhere, inside UTF-8 and between CR and LF. Pure: it knows no clock and no socket.
 
+#include "src/contract/operation.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,10 +31,14 @@ struct stream_facts {
   std::uint64_t events = 0;         ///< With data; comments do not count.
   std::uint64_t content_events = 0; ///< That carried text, reasoning or a tool call.
   bool content = false;             ///< Something beyond the role has arrived.
-  bool done = false;                ///< `[DONE]` as the whole data of an event.
+  bool done = false;                ///< `[DONE]` as the whole data of an event, or a last event.
   bool error = false;               ///< An error event, also when `[DONE]` follows.
   bool finish = false;              ///< A finish reason that is not null.
   std::optional<token_usage> usage; ///< The last one wins.
+  std::optional<std::uint64_t> sequence; ///< Number of the last event, where events are numbered.
+  std::string subject; ///< Id of the message or response that the stream is about.
+
+  static constexpr std::size_t subject_bytes = 128;
 };
 
 /// Looks for facts in the JSON of answers. Keeps its parser's memory; one per thread.
@@ -48,7 +54,11 @@ public:
 
   /// Adds what the data of one event says. Text that is not a JSON object says nothing.
   /// `json` may be given more capacity, its content stays.
-  void look_into(std::string& json, stream_facts& facts);
+  void look_into(
+    std::string& json,
+    stream_facts& facts,
+    contract::api_family family = contract::api_family::openai
+  );
 
 private:
   struct parser;
@@ -58,7 +68,10 @@ private:
 class sse_observer {
 public:
   /// `reader` must outlive the observer.
-  explicit sse_observer(answer_reader& reader) : reader_{&reader} {}
+  explicit sse_observer(
+    answer_reader& reader, contract::api_family family = contract::api_family::openai
+  )
+    : reader_{&reader}, family_{family} {}
 
   /// `window` holds all bytes not released yet, old ones first. Returns how many of them may go
   /// now; the caller passes the others again, followed by what has arrived since.
@@ -74,6 +87,7 @@ private:
   void end_event();
 
   answer_reader* reader_;
+  contract::api_family family_;
   stream_facts facts_;
   std::string data_;        ///< Data of the current event; lines joined by LF.
   std::size_t scanned_ = 0; ///< Bytes of the window that were read before.

@@ -109,9 +109,11 @@ struct teller {
         + " carries " + text_of(p.carried)};
   }
   told operator()(const move_acked& p) const {
-    return {
-      p.id.value,
-      std::string{moves::name(p.event)} + " by " + std::to_string(p.nodes.size()) + " nodes"};
+    std::string who;
+    for (const auto& one : p.nodes)
+      who += (who.empty() ? " by " : ", ") + one.node + " at generation "
+             + std::to_string(one.generation);
+    return {p.id.value, std::string{moves::name(p.event)} + who};
   }
   told operator()(const move_changed& p) const {
     return {p.id.value, with(std::string{moves::name(p.event)}, p.detail)};

@@ -1,5 +1,6 @@
 #include "src/ledger/moving.hpp"
 
+#include "src/base/peer_limits.hpp"
 #include "src/ledger/status.hpp"
 #include "src/qualification/drift.hpp"
 #include "src/qualification/expiry.hpp"
@@ -63,9 +64,44 @@ move_authorised authorisation_of(const tables& t, const move_row& row, wall_ms n
   return p;
 }
 
-std::uint64_t acknowledged_of(const moving_world& world, const model_id& model) {
-  auto at = world.acknowledged.find(model);
-  return at == world.acknowledged.end() ? 0 : at->second;
+/// Generation of the route that the ingress runs, or a later one than it does.
+std::uint64_t generation_at(const ingress_runs& one, const route_row& route) {
+  if (!one.seq)
+    return 0;
+  auto now = route.route.generation;
+  return *one.seq >= route.seq ? now : now - 1;
+}
+
+/// One that has been silent for so long holds no credit: it serves only what a contract's
+/// `degraded` rule leaves it, and the ledger tells it of the move before it gets credits again.
+bool is_gone(const ingress_runs& one, steady_time now) {
+  return now - one.heard_at >= limits::ingress_gone;
+}
+
+bool is_required(const ingress_runs& one, steady_time now) {
+  return one.seq != 0 && !is_gone(one, now);
+}
+
+std::vector<acknowledgement> acknowledgements(const moving_world& world, const route_row& route) {
+  std::vector<acknowledgement> all;
+  for (const auto& one : world.ingresses)
+    if (is_required(one, world.steady_now))
+      all.push_back({one.name, generation_at(one, route)});
+  return all;
+}
+
+std::string names_of_gone(const moving_world& world) {
+  std::string names;
+  for (const auto& one : world.ingresses)
+    if (one.seq != 0 && is_gone(one, world.steady_now))
+      names += (names.empty() ? "" : ", ") + one.name;
+  return names;
+}
+
+std::vector<acknowledgement>
+acknowledgements_of(const tables& t, const moving_world& world, const move_row& row) {
+  const auto* route = find(t.routes, row.plan.model);
+  return route ? acknowledgements(world, *route) : std::vector<acknowledgement>{};
 }
 
 observation observation_of(const move_proposed& plan) {
@@ -74,6 +110,23 @@ observation observation_of(const move_proposed& plan) {
 }
 
 } // namespace
+
+std::vector<ingress_runs> ingresses_of(
+  const tables& t, std::uint64_t own, const std::vector<ingress_runs>& heard, steady_time began
+) {
+  auto is_known = [](const auto& all, std::uint64_t node, auto id) {
+    return std::ranges::find(all, node, id) != all.end();
+  };
+  std::vector<ingress_runs> all;
+  for (const auto& one : heard)
+    if (one.node == own || is_known(t.head.members, one.node, &member::id))
+      all.push_back(one);
+  for (const auto& m : t.head.members)
+    if ((m.id == own || !m.ingress.empty()) && !is_known(all, m.id, &ingress_runs::node))
+      all.push_back({m.id, m.name, {}, began});
+  std::ranges::sort(all, {}, &ingress_runs::node);
+  return all;
+}
 
 moves::route route_of(const tables& t, const model_id& model) {
   const auto* row = find(t.routes, model);
@@ -157,8 +210,14 @@ moves::observed observe(const tables& t, const move_row& row, const moving_world
     .current = route_of(t, row.plan.model),
     .usable = usable_for(t, row.plan.model, world.now),
     .ready = {},
-    .acknowledged = acknowledged_of(world, row.plan.model),
+    .not_waited_for = names_of_gone(world),
   };
+  auto all = acknowledgements_of(t, world, row);
+  auto last = std::ranges::min_element(all, {}, &acknowledgement::generation);
+  if (last != all.end()) {
+    seen.acknowledged = last->generation;
+    seen.last = last->node;
+  }
   for (const auto& id : seen.usable)
     if (is_ready(t, id, world))
       seen.ready.push_back(id);
@@ -177,7 +236,7 @@ payload record_of(
   case moves::event::stage:
   case moves::event::acked:
   case moves::event::revert_acked:
-    return move_acked{id, what.what, {{"ingress", acknowledged_of(world, row.plan.model)}}};
+    return move_acked{id, what.what, acknowledgements_of(t, world, row)};
   case moves::event::step:
   case moves::event::retarget:
   case moves::event::manual_vector:

@@ -6,6 +6,8 @@
 #include "src/moves/advance.hpp"
 #include "src/pool/view.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,12 +16,31 @@
 
 namespace assay::ledger {
 
+/// What is known of the routes that one ingress runs.
+struct ingress_runs {
+  std::uint64_t node = 0; ///< The member whose ingress it is.
+  std::string name;
+  /// Of the newest record that it routes by; 0: it has no routes and serves nothing. Empty: it has
+  /// said nothing to this leader.
+  std::optional<std::uint64_t> seq;
+  steady_time heard_at; ///< When it said so; of a silent one since when it could have.
+
+  friend bool operator==(const ingress_runs&, const ingress_runs&) = default;
+};
+
+/// Every ingress of the members: our own node's and others' as they were heard, and those that have
+/// said nothing since `began`.
+std::vector<ingress_runs> ingresses_of(
+  const tables& t, std::uint64_t own, const std::vector<ingress_runs>& heard, steady_time began
+);
+
 /// What MOVER knows from outside the tables.
 struct moving_world {
   const std::map<pool_id, std::shared_ptr<const pool::pool_view>>& pools;
-  const std::map<model_id, std::uint64_t>& acknowledged; ///< By every required ingress.
+  const std::vector<ingress_runs>& ingresses;
   const std::map<move_id, moves::wish>& wishes;
   wall_ms now;
+  steady_time steady_now;
 };
 
 /// The route as it is; generation 0 when the model has none yet.

@@ -1,6 +1,7 @@
 #include "src/ledger/serving.hpp"
 
 #include "src/ledger/observed.hpp"
+#include "src/ledger/offers.hpp"
 #include "src/ledger/status.hpp"
 
 #include <algorithm>
@@ -109,6 +110,20 @@ routing::envelope envelope_of(const qualification::envelope& e) {
   };
 }
 
+void add_offers(
+  routing::implementation& to,
+  const tables& t,
+  const catalog::implementation& i,
+  profile_offers& all
+) {
+  auto name = profile_of(t, i);
+  const auto* profile = name ? find(t.profiles, *name) : nullptr;
+  if (!profile)
+    return;
+  to.profile = profile->what.sha256;
+  to.operations = all.of(profile->what);
+}
+
 void add_evidence(routing::implementation& to, const tables& t, wall_ms now) {
   if (const auto* current = current_qualification(t, to.id, now)) {
     to.evaluation = routing::evaluation_state::current;
@@ -133,7 +148,11 @@ void add_waivers(routing::implementation& to, const tables& t, wall_ms now) {
 }
 
 routing::implementation implementation_of(
-  const tables& t, const catalog::implementation& i, const catalog::model& model, wall_ms now
+  const tables& t,
+  const catalog::implementation& i,
+  const catalog::model& model,
+  wall_ms now,
+  profile_offers& offers
 ) {
   auto status = status_of(t, i.id, now);
   routing::implementation made{
@@ -151,6 +170,7 @@ routing::implementation implementation_of(
     made.pool_data_classes = pool->what.data_classes;
     made.compatibility = pool->what.compatibility;
   }
+  add_offers(made, t, i, offers);
   add_evidence(made, t, now);
   add_waivers(made, t, now);
   return made;
@@ -307,9 +327,10 @@ std::shared_ptr<const routing::routing_snapshot> build_snapshot(
   routing::snapshot_builder builder{generation};
   add_projects(builder, t);
   add_models(builder, t);
+  profile_offers offers{before};
   for (const auto& [id, row] : *t.implementations)
     if (const auto* model = find(t.models, row.what.model))
-      builder.add(implementation_of(t, row.what, model->what, from.now), row.what.model);
+      builder.add(implementation_of(t, row.what, model->what, from.now, offers), row.what.model);
   for (const auto& [id, row] : *t.routes) {
     add_route(
       builder, row.route, contract::traffic_class::interactive, row.route.carried.interactive

@@ -92,15 +92,26 @@ std::string why_back(const open_move& move, const observed& seen) {
   return {};
 }
 
+std::string all_run(std::uint64_t generation, const observed& seen) {
+  auto text = fmt::format("every ingress runs generation {}", generation);
+  if (!seen.not_waited_for.empty())
+    text += "; not waited for, as they hold no credit: " + seen.not_waited_for;
+  return text;
+}
+
+std::string one_is_behind(const observed& seen, std::string_view what, std::uint64_t generation) {
+  return fmt::format(
+    "the ingress of {} runs generation {}, {} {}", seen.last, seen.acknowledged, what, generation
+  );
+}
+
 action from_ramping(const open_move& move, const observed& seen) {
   if (const auto why = why_back(move, seen); !why.empty())
     return just(event::abort, why);
   if (seen.acknowledged >= move.generation)
-    return just(event::acked, fmt::format("every ingress runs generation {}", seen.acknowledged));
+    return just(event::acked, all_run(seen.acknowledged, seen));
   const auto until = after(move.entered_at, limits::move_ack_within);
-  auto why = fmt::format(
-    "an ingress runs generation {}, the move made {}", seen.acknowledged, move.generation
-  );
+  auto why = one_is_behind(seen, "the move made", move.generation);
   if (seen.now >= until)
     return just(event::abort, std::move(why));
   return wait{std::move(why), until};
@@ -155,15 +166,9 @@ action from_reverting(const open_move& move, const observed& seen) {
     move.entered_at, limits::revert_within * static_cast<int>(std::max(1U, move.targets_tried))
   );
   if (holds(move, seen) && seen.acknowledged >= move.generation)
-    return just(
-      event::revert_acked, fmt::format("every ingress runs generation {}", move.generation)
-    );
+    return just(event::revert_acked, all_run(move.generation, seen));
   if (holds(move, seen) && seen.now < until)
-    return wait{
-      fmt::format(
-        "an ingress runs generation {}, the way back is {}", seen.acknowledged, move.generation
-      ),
-      until};
+    return wait{one_is_behind(seen, "the way back is", move.generation), until};
   if (auto target = next_target(move, seen)) {
     const auto why = to_text(*target);
     return change_route(event::retarget, *target, seen, why);

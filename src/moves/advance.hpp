@@ -40,6 +40,8 @@ struct observed {
   std::vector<implementation_id>
     ready;                        ///< With enough ready replicas on a qualified stack; sorted.
   std::uint64_t acknowledged = 0; ///< Generation of the route that every required ingress runs.
+  std::string last;               ///< The ingress that is furthest behind.
+  std::string not_waited_for;     ///< Ingresses that were not heard for too long, by name.
   guard guards = guard::no_data;
   wish asked = wish::none;
 };

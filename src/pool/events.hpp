@@ -122,6 +122,9 @@ struct ingress_reported {
   ingress_id ingress;
   std::vector<holding> holdings;
   std::vector<std::uint64_t> settled; ///< Tickets that were admitted and are now in flight or over.
+  /// Of the newest record that its HTTP threads route by; 0: they have no routes. A pool does not
+  /// look at it: SERVICE LINKS tells MOVER.
+  std::uint64_t seq = 0;
 };
 
 struct ingress_lost {

@@ -109,7 +109,9 @@ survey look_over(const question& q, const implementation& i, std::uint64_t chanc
   auto terms = pool::reserve_terms{.traffic = q.caller.traffic, .now = q.now};
   auto warm_up = is_warm_up(chance);
   auto is_plain = q.tried.empty() && !q.fingerprint; // Then what serves on a good stack will do.
-  work w{.input_tokens = middle(q.shape.input), .output_tokens = q.shape.output_tokens.value_or(0)};
+  work w{
+    .input_tokens = middle(q.shape.all_input()),
+    .output_tokens = q.shape.output_tokens.value_or(0)};
   auto best = rank{};
   auto first = briefs.size() < 2 ? 0 : (chance >> 32) % briefs.size();
   for (std::size_t n = 0; n < briefs.size(); ++n) {

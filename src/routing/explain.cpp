@@ -50,7 +50,7 @@ explained_endpoint explain_endpoint(const question& q, const implementation& i, 
     return told;
   }
   work w{
-    .input_tokens = q.shape.input.least,
+    .input_tokens = q.shape.all_input().least,
     .output_tokens = q.shape.output_tokens.value_or(0),
     .in_flight = load.in_flight,
   };
@@ -136,6 +136,15 @@ void add_notes(explanation& e, const decision& d, const model_route* r) {
 }
 
 } // namespace
+
+contract::shape
+asked_by(const model& m, contract::shape shape, std::optional<contract::operation> operation) {
+  if (!operation)
+    operation = contract::usual_operation(m.promises.task);
+  shape.operation = operation.value_or(shape.operation);
+  shape.task = operation ? contract::describe(*operation).task : m.promises.task;
+  return shape;
+}
 
 explanation explain(const routing_snapshot& s, const query& asked) {
   explanation e{.model = std::string{asked.model}};

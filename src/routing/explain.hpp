@@ -52,6 +52,10 @@ struct explanation {
 
 explanation explain(const routing_snapshot& s, const query& q);
 
+/// A shape of the operation, or without one of what the model's task is usually asked by.
+contract::shape
+asked_by(const model& m, contract::shape shape, std::optional<contract::operation> operation);
+
 /// For terminals.
 std::vector<std::string> to_lines(const explanation& e);
 

@@ -158,7 +158,8 @@ std::vector<name_value> to_pairs(const decision_ring::entry& e) {
   add("outcome", std::string{name(t.outcome)});
   if (t.outcome == outcome_kind::refused) {
     const auto& row = contract::describe(t.failure);
-    add("status", std::to_string(row.status));
+    auto family = contract::describe(t.operation).family;
+    add("status", std::to_string(contract::status_of(t.failure, family)));
     add("code", std::string{row.code});
   }
   add("model", text_of(names.models, t.model));
@@ -167,10 +168,12 @@ std::vector<name_value> to_pairs(const decision_ring::entry& e) {
   add("project", text_of(names.projects, t.project));
   add("key", text_of(names.keys, t.key));
   add("class", std::string{name(t.traffic)});
+  add("operation", std::string{contract::describe(t.operation).name});
   add("task", std::string{name(t.task)});
   add("stream", t.stream ? "true" : "false");
   add("input_tokens_least", std::to_string(t.input_least));
   add("input_tokens_most", std::to_string(t.input_most));
+  add("prompts", t.prompts > 1 ? std::to_string(t.prompts) : "");
   add("output_tokens_asked", t.output_tokens ? std::to_string(t.output_tokens) : "");
   add("policy", std::string{name(t.policy)});
   add("route_generation", std::to_string(t.route));

@@ -18,9 +18,10 @@ struct reason_row {
   std::string_view text;
 };
 
-constexpr std::array<reason_row, 32> rows{{
+constexpr std::array<reason_row, 33> rows{{
   {"fine", "fine"},
   {"other_task", "it serves another task"},
+  {"not_offered", "its runtime profile does not offer this operation"},
   {"streaming_unsupported", "it does not stream"},
   {"feature_unsupported", "it does not offer a feature that the request uses"},
   {"artifact_unverified", "its artifact is not verified on any connected host"},

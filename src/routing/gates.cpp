@@ -97,6 +97,8 @@ verdict serves_task(const question& q, const implementation& i) {
   const auto& promises = q.model.promises;
   if (q.shape.task != promises.task || q.shape.task != i.task)
     return refused(q, i, g, reason::other_task);
+  if (!i.operations.has(q.shape.operation))
+    return refused(q, i, g, reason::not_offered);
   if (q.shape.stream && (!promises.streaming || !i.streaming))
     return refused(q, i, g, reason::streaming_unsupported);
   for (const auto& feature : q.shape.features) {

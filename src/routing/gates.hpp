@@ -27,6 +27,7 @@ std::string_view name(answer a);
 enum class reason : std::uint8_t {
   fine,
   other_task,
+  not_offered,
   streaming_unsupported,
   feature_unsupported,
   artifact_unverified,

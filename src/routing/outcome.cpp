@@ -20,6 +20,9 @@ std::optional<lesson> lesson_of(const outcome& o) {
   // An error answer is quick and a cut one is short: neither says how fast the endpoint works.
   if (o.how != ending::served || o.status >= 300 || o.endpoint.address.empty())
     return {};
+  // Several sequences at a time are faster together than one, so they teach nothing about one.
+  if (o.sequences > 1)
+    return {};
   return lesson{
     .input_tokens = o.usage.input_tokens,
     .cached_tokens = o.usage.cached_tokens,

@@ -39,6 +39,7 @@ struct outcome {
   contract::traffic_class traffic = contract::traffic_class::interactive;
   contract::task task = contract::task::chat;
   bool stream = false;
+  std::uint32_t sequences = 1; ///< Answers in one: prompts times choices.
   model_id model;
   implementation_id implementation; ///< Empty when none was chosen.
   pool_id pool;

@@ -33,7 +33,9 @@ decision begin(const routing_snapshot& s, const query& q) {
   t.input_least = q.shape.input.least;
   t.input_most = q.shape.input.most;
   t.output_tokens = q.shape.output_tokens.value_or(0);
+  t.operation = q.shape.operation;
   t.task = q.shape.task;
+  t.prompts = q.shape.prompts;
   t.stream = q.shape.stream;
   t.retries = static_cast<std::uint16_t>(q.tried.size());
   return d;
@@ -243,7 +245,7 @@ decision claim(const routing_snapshot& s, const query& q, const pool::endpoint_k
   d.trace.waived = waived;
   d.trace.flags.add(trace_flag::admitted);
   work w{
-    .input_tokens = q.shape.input.least,
+    .input_tokens = q.shape.all_input().least,
     .output_tokens = q.shape.output_tokens.value_or(0),
     .in_flight = load.in_flight,
   };

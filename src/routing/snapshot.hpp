@@ -10,7 +10,7 @@
 #include "src/base/digest.hpp"
 #include "src/base/ids.hpp"
 #include "src/base/result.hpp"
-#include "src/contract/contract.hpp"
+#include "src/contract/operation.hpp"
 #include "src/pool/counters.hpp"
 #include "src/pool/replica.hpp"
 #include "src/routing/learn.hpp"
@@ -57,6 +57,15 @@ struct bits {
   }
   friend bool operator==(const bits&, const bits&) = default;
 };
+
+/// What an engine offers of which nothing else is known: OpenAI's oldest operations.
+constexpr bits usual_operations() {
+  bits all;
+  all.add(contract::operation::chat_completions);
+  all.add(contract::operation::completions);
+  all.add(contract::operation::embeddings);
+  return all;
+}
 
 /// The shapes that evidence covers. 0 means "not bounded by evidence here".
 struct envelope {
@@ -113,6 +122,8 @@ struct implementation {
 
   // Gate 1. Features that it offers; the model's contract lists what callers may use.
   contract::task task = contract::task::chat;
+  bits operations = usual_operations(); ///< Its profile's `offers`.
+  digest profile;                       ///< Of the profile's text that `operations` is from.
   bool streaming = true;
   std::optional<std::vector<std::string>> features; ///< None: whatever the contract allows.
 

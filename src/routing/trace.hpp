@@ -47,7 +47,8 @@ struct decision_trace {
   std::uint32_t input_least = 0;
   std::uint32_t input_most = 0;
   std::uint32_t output_tokens = 0; ///< 0: not asked for.
-  std::uint16_t considered = 0;    ///< Implementations looked at.
+  std::uint32_t prompts = 1;
+  std::uint16_t considered = 0; ///< Implementations looked at.
   std::uint16_t retries = 0;
   bits flags;   ///< trace_flag
   bits waived;  ///< gate
@@ -55,6 +56,7 @@ struct decision_trace {
   outcome_kind outcome = outcome_kind::refused;
   contract::failure failure = contract::failure::internal_error; ///< When refused.
   contract::traffic_class traffic = contract::traffic_class::interactive;
+  contract::operation operation = contract::operation::chat_completions;
   contract::task task = contract::task::chat;
   bool stream = false;
   route_policy policy = route_policy::cost;

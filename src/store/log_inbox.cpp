@@ -147,6 +147,11 @@ bool log_inbox::is_closed() const {
   return is_closed_;
 }
 
+std::size_t log_inbox::waiting() const {
+  std::lock_guard hold{mutex_};
+  return proposals_.size();
+}
+
 log_inbox::contents log_inbox::leftovers() {
   std::lock_guard hold{mutex_};
   auto out = std::exchange(waiting_, {});

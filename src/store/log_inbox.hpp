@@ -76,6 +76,7 @@ public:
   /// `take` returns at once from now on.
   void close();
   bool is_closed() const;
+  std::size_t waiting() const; ///< Proposals that nobody took yet.
   /// Everything that nobody took.
   contents leftovers();
 

@@ -94,15 +94,14 @@ std::chrono::steady_clock::time_point log_writer::wake_up() const {
   auto next = std::min(at_ms(member_->wake_up_ms()), now + std::chrono::seconds{1});
   if (shared_.is_full(commit_point::log) || shared_.is_low(commit_point::log))
     next = std::min(next, now + limits::full_disk_retry);
-  if (next_batch_.until > now)
-    next = std::min(next, next_batch_.until);
+  if (next_batch_.until() > now)
+    next = std::min(next, next_batch_.until());
   if (fetch_ && fetch_->wake_up_ms() != UINT64_MAX)
     next = std::min(next, at_ms(fetch_->wake_up_ms()));
   return next;
 }
 
-/// Who asks together is answered together, for one signature, one sync and one round of messages.
-/// So the next batch gathers while one is on its way, and for a moment after it was answered.
+/// The next batch gathers while one is on its way, and for a moment after it was answered.
 ///
 /// Nothing is sealed before everything older has its stamp and the applier has told us the newest
 /// one. Who is to be refused is not kept waiting.
@@ -114,7 +113,7 @@ std::size_t log_writer::least_to_seal() {
   const auto barriers = barrier_ == 0 ? 0U : 1U;
   if (in_flight_.size() > barriers)
     return limits::batch_entries;
-  return std::chrono::steady_clock::now() < next_batch_.until ? next_batch_.askers : 1;
+  return next_batch_.least(std::chrono::steady_clock::now());
 }
 
 void log_writer::watch_clock(bool is_accepted) {

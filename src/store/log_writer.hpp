@@ -12,6 +12,7 @@
 
 #include "src/store/applier.hpp"
 #include "src/store/clock_watch.hpp"
+#include "src/store/gathering.hpp"
 #include "src/store/log_inbox.hpp"
 #include "src/store/sync_watch.hpp"
 
@@ -51,11 +52,6 @@ private:
     std::vector<ledger_engine::answered> askers;
     std::vector<ledger_engine::viewed> readers;
     std::chrono::steady_clock::time_point since;
-  };
-  /// After a batch that many shared: those who were answered may ask again, and are waited for.
-  struct gathering {
-    std::size_t askers = 0;
-    std::chrono::steady_clock::time_point until;
   };
 
   void run(log_store::contents disk, std::uint64_t applied);

@@ -111,6 +111,7 @@ void log_writer::submit(std::vector<waiting_proposal> proposals) {
   drop_refused(proposals);
   if (proposals.empty())
     return;
+  next_batch_.sealed(proposals.size());
   auto ticket = member_->propose({seal(proposals)}, now_ms());
   in_flight who;
   who.since = std::chrono::steady_clock::now();
@@ -282,14 +283,10 @@ void log_writer::hand_over(consensus::committed_entry what) {
   next_.push(std::move(out));
 }
 
-/// Half of what the batch took is at most what waiting costs; all in one batch instead of two is
-/// what it brings. Who asks alone waits for nobody.
 void log_writer::gather_after(const in_flight& done) {
-  if (done.askers.empty())
-    return;
   const auto now = std::chrono::steady_clock::now();
-  const auto most = std::min(done.askers.size(), limits::batch_entries);
-  next_batch_ = {most, most > 1 ? now + (now - done.since) / 2 : now};
+  if (!done.askers.empty())
+    next_batch_.committed(done.askers.size(), inbox_.waiting(), now - done.since, now);
 }
 
 void log_writer::answer_unknown(std::uint64_t ticket) {

@@ -131,6 +131,7 @@ peers::ingress_report read(reader& in, s::IngressReport::Reader m) {
     .settled = read_list(
       in, "ingress_report.settled", m.getSettled(), [](auto one) { return std::uint64_t{one}; }
     ),
+    .seq = m.getSeq(),
   };
 }
 

@@ -100,6 +100,7 @@ void put(message_builder to, const peers::ingress_report& m) {
   auto settled = b.initSettled(count(m.settled.size()));
   for (unsigned i = 0; i < settled.size(); ++i)
     settled.set(i, m.settled[i]);
+  b.setSeq(m.seq);
 }
 
 void put(message_builder to, const peers::ticket_ask& m) {

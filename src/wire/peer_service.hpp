@@ -37,6 +37,7 @@ struct ingress_report {
   std::chrono::milliseconds at{};
   std::vector<pool::ingress_reported::holding> holdings;
   std::vector<std::uint64_t> settled;
+  std::uint64_t seq = 0; ///< Of the newest record that it routes by; 0: it has no routes.
 };
 
 struct ticket_ask {

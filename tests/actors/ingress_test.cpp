@@ -329,7 +329,7 @@ TEST_CASE("a ticket that is asked again gives up the place that it could not use
 TEST_CASE("a hypothetical request needs a model that is there and a key that may ask") {
   scene s;
   auto ask = [&](std::string model, std::string key) {
-    explain_question question{std::move(model), std::move(key), {}};
+    explain_question question{std::move(model), std::move(key), {}, {}};
     return s.stage.ask<explain_answer>(s.ingress, question).what;
   };
   CHECK(ask("nothing", "").error().kind == problem_kind::not_found);

@@ -333,10 +333,10 @@ TEST_CASE("an ingress is lost to its pools after its silence, once, and found by
 
 TEST_CASE("questions that only the ingress itself can answer are refused with where to go") {
   ingress_scene s;
-  auto answer = s.stage.ask<explain_answer>(s.link, explain_question{"m", "", {}});
+  auto answer = s.stage.ask<explain_answer>(s.link, explain_question{"m", "", {}, {}});
   REQUIRE_FALSE(answer.what);
   CHECK(answer.what.error().what == "ingress 'in' is in another process");
-  CHECK(s.stage.ask<routes_answer>(s.link, routes_question{}).generations.empty());
+  CHECK(s.stage.ask<routes_answer>(s.link, routes_question{}).ingresses.empty());
 }
 
 } // namespace assay

@@ -2,7 +2,7 @@
 
 #include "actors/ingress.hpp"
 #include "actors/mover.hpp"
-#include "src/base/limits.hpp"
+#include "src/base/peer_limits.hpp"
 #include "tests/support/fake_ledger.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -14,6 +14,7 @@ namespace {
 using ledger::test::impl_a;
 using ledger::test::impl_b;
 using status = catalog::implementation_status;
+using namespace std::chrono_literals;
 const model_id m{"m"};
 const ledger::author operator_of_it{"op", ledger::authentication::socket};
 
@@ -36,16 +37,35 @@ struct scene {
       [](std::shared_ptr<const routing::routing_snapshot>) {},
       [](const std::vector<routing::outcome>&) {}}
   );
+  /// Ingresses of other processes, as SERVICE LINKS would tell of them.
+  std::vector<ledger::ingress_runs> elsewhere;
+  service_links_actor service = stage.system.spawn(
+    [](service_links_actor::pointer, scene* at) -> service_links_actor::behavior_type {
+      return {
+        [](const standing&) {},
+        [](const peer_up&) {},
+        [](const peer_down&) {},
+        [](const peer_said&) {},
+        [](const local_pools&) {},
+        [](service_question) { return service_answer{}; },
+        [at](routes_question) { return routes_answer{at->elsewhere}; },
+        [](tick) {},
+      };
+    },
+    this
+  );
   mover_actor mover = make();
 
   scene() { ledger.tell(ingress); }
   ~scene() {
     stage.end(mover);
+    stage.end(service);
     stage.end(ingress);
   }
 
   mover_actor make() {
-    auto made = stage.system.spawn(mover_behavior, mover_options{ledger.actor, ingress});
+    auto made =
+      stage.system.spawn(mover_behavior, mover_options{ledger.actor, ingress, service, 1});
     ledger.tell(made);
     return made;
   }
@@ -102,6 +122,46 @@ TEST_CASE("a move to something that does not run waits, and goes on when it does
   s.ready();
   s.pass();
   CHECK(s.state_of(*answer.what) == moves::state::committed);
+}
+
+TEST_CASE("a move waits for the ingress of every member, and names the one it waits for") {
+  scene s;
+  auto add = [&](std::uint64_t id, std::string name) {
+    s.ledger.world.t.head.members.push_back(
+      {.id = id, .name = std::move(name), .ingress = "127.0.0.1:1"}
+    );
+  };
+  add(1, "n1");
+  add(2, "n2");
+  s.ledger.publish();
+  s.ready();
+  s.elsewhere = {{2, "n2", 1, s.stage.system.clock().now()}};
+  auto answer = s.promote(impl_a);
+  REQUIRE(answer.what);
+  s.pass();
+  CHECK(s.state_of(*answer.what) == moves::state::ramping);
+
+  SECTION("until it routes by the new records") {
+    s.elsewhere[0].seq = s.ledger.world.t.head.seq;
+    s.pass();
+    CHECK(s.state_of(*answer.what) == moves::state::committed);
+    const auto acked = s.ledger.all<ledger::move_acked>().back();
+    CHECK(acked.nodes == std::vector<ledger::acknowledgement>{{"in", 1}, {"n2", 1}});
+  }
+  SECTION("or holds no credit any more") {
+    for (auto waited = 5s; waited < limits::ingress_gone; waited += 1s)
+      s.stage.pass(limits::mover_tick);
+    s.pass();
+    CHECK(s.state_of(*answer.what) == moves::state::committed);
+    CHECK(s.ledger.all<ledger::move_acked>().back().nodes.size() == 1);
+  }
+  SECTION("but not longer than it is silent: one that goes on with the old ones is waited for") {
+    for (int i = 0; i < 40; ++i) {
+      s.elsewhere[0].heard_at = s.stage.system.clock().now();
+      s.stage.pass(limits::mover_tick);
+    }
+    CHECK(s.state_of(*answer.what) != moves::state::committed);
+  }
 }
 
 TEST_CASE("a new MOVER goes on where the old one stopped") {
@@ -188,6 +248,24 @@ TEST_CASE("reverse undoes a move that is committed, once") {
   s.pass();
   CHECK(s.carried() == before);
   CHECK_FALSE(s.reverse(*canary.what).what);
+}
+
+TEST_CASE("a canary gets the share that was asked for, and the move its times") {
+  scene s;
+  s.ready();
+  REQUIRE(s.promote(impl_a).what);
+  s.pass();
+  moves::promotion_options how{.share = 2'500, .hold = 1h, .bake = 2h};
+  auto canary = s.stage.ask<move_answer>(
+    s.mover, assay::promote{impl_b, status::canary, operator_of_it, "test", how}
+  );
+  REQUIRE(canary.what);
+  s.pass();
+  const auto& plan = s.ledger.world.t.moves->at(*canary.what).plan;
+  CHECK(plan.steps.front().hold_ms == 3'600'000);
+  CHECK(plan.bake_ms == 7'200'000);
+  CHECK(moves::to_text(s.carried()).find("m/cpu-b/a 25 %") != std::string::npos);
+  CHECK(s.state_of(*canary.what) == moves::state::holding);
 }
 
 TEST_CASE("what does not exist is neither promoted nor reversed") {

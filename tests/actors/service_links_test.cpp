@@ -252,6 +252,46 @@ TEST_CASE("the pools of a SUPERVISOR whose epoch is over are not used") {
   CHECK(s.has_endpoint(2));
 }
 
+TEST_CASE("the leader knows by which records each ingress of another process routes") {
+  scene s;
+  auto runs = [&](std::uint64_t by) {
+    return s.stage.ask<routes_answer>(s.at(by).service, routes_question{}).ingresses;
+  };
+  s.pass(limits::usage_report_every);
+  auto head = s.ledger.world.t.head.seq;
+  REQUIRE(head > 0);
+  auto all = runs(1);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].node == 2);
+  CHECK(all[0].name == "in-2");
+  CHECK(all[0].seq == head);
+  CHECK(all[0].heard_at == s.now());
+  CHECK(all[1].seq == head);
+  CHECK(runs(2).empty()); // It does not lead.
+
+  SECTION("one that is cut off is as it was heard last") {
+    s.cut(2, 1);
+    auto heard = runs(1)[0].heard_at;
+    s.ledger.must(ledger::key_issued{{"k"}, sha256("k"), false, {}, {}});
+    s.pass(1s);
+    CHECK(runs(1)[0].seq == head);
+    CHECK(runs(1)[0].heard_at == heard);
+    CHECK(runs(1)[1].seq == s.ledger.world.t.head.seq);
+  }
+  SECTION("of one that began anew nothing is known until it reports") {
+    s.cut(2, 1);
+    s.say(2, 1, peers::ingress_hello{5, {"in-2"}, 2});
+    CHECK_FALSE(runs(1)[0].seq);
+  }
+  SECTION("a report of another epoch, or of one that said no hello, changes nothing") {
+    s.cut(2, 1);
+    s.say(2, 1, peers::ingress_report{.epoch = 4, .pool = s.pool, .seq = 99});
+    s.say(7, 1, peers::ingress_report{.epoch = 5, .pool = s.pool, .seq = 99});
+    CHECK(runs(1)[0].seq == head);
+    CHECK(runs(1).size() == 2);
+  }
+}
+
 TEST_CASE("a process that claims the name of another's ingress gets no pools") {
   scene s;
   s.say(3, 1, peers::ingress_hello{5, {"in-2"}, 1});

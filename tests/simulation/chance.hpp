@@ -27,6 +27,20 @@ private:
   std::uint64_t state_;
 };
 
+/// How far a machine's clock is from the virtual time: up to two seconds always, up to 500 ppm of
+/// drift, and now and then, for four seconds, an hour. Of chances of its own, so that what else
+/// happens under a seed does not depend on it.
+inline std::int64_t
+clock_error_ms(std::uint64_t seed, std::uint64_t machine, std::uint64_t now_ms) {
+  chance always{seed ^ (machine << 32)};
+  const auto offset = static_cast<std::int64_t>(always.below(4'001)) - 2'000;
+  const auto ppm = static_cast<std::int64_t>(always.below(1'001)) - 500;
+  chance here{always.next() + now_ms / 4'000};
+  const auto hour = std::int64_t{3'600'000};
+  const auto jump = !here.happens(60) ? 0 : here.happens(500) ? hour : -hour;
+  return offset + static_cast<std::int64_t>(now_ms) * ppm / 1'000'000 + jump;
+}
+
 /// A running hash, cheap enough for every event (FNV-1a).
 class fold {
 public:

@@ -300,7 +300,9 @@ void coordinator::seal() {
   std::vector<std::string> bytes;
   for (const auto& one : askers)
     bytes.push_back(one.proposal);
-  const auto wall = wall_ms{dawn_ms + static_cast<std::int64_t>(in_.time.now() + id_ * 700)};
+  const auto now = in_.time.now();
+  const auto wall = wall_ms{
+    dawn_ms + static_cast<std::int64_t>(now) + clock_error_ms(in_.how.clock_seed, id_, now)};
   last_stamp_ = store::next_stamp(wall, std::max(last_stamp_, machine_->stands().stamped_at));
   auto sealed = machine_->seal(bytes, last_stamp_, participant_->term());
   auto ticket =

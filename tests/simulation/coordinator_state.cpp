@@ -47,6 +47,7 @@ void coordinator::apply(const committed_entry& what) {
     );
   applied_ = what.index;
   applied_term_ = what.term;
+  const auto stamp = machine_->stands().stamped_at;
   if (e->kind == entry_kind::command) {
     auto done = machine_->apply(e->bytes, what.index, what.term, *this);
     keep(std::move(done.rows));
@@ -60,6 +61,7 @@ void coordinator::apply(const committed_entry& what) {
         one.tell(seq());
     }
   }
+  in_.judge.stamped(id_, stamp.value, machine_->stands().stamped_at.value);
   in_.judge.applied(id_, what.index, root_);
 }
 

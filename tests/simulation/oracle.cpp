@@ -52,6 +52,14 @@ void oracle::applied(std::uint64_t id, std::uint64_t index, std::uint64_t root) 
     fail("the state of member " + text(id) + " at index " + text(index) + " is another one");
 }
 
+void oracle::stamped(std::uint64_t id, std::int64_t before, std::int64_t after) {
+  if (after < before)
+    fail(
+      "at member " + text(id) + " the ledger's time went back by " + std::to_string(before - after)
+      + " ms"
+    );
+}
+
 void oracle::commit_index(std::uint64_t id, std::uint64_t run, std::uint64_t index) {
   auto& last = commits_[id];
   if (last.first == run && index < last.second)

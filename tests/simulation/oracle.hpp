@@ -28,6 +28,8 @@ public:
   );
   /// One state at an index.
   void applied(std::uint64_t id, std::uint64_t index, std::uint64_t root);
+  /// The ledger's time goes on whoever leads, whatever that one's clock shows.
+  void stamped(std::uint64_t id, std::int64_t before, std::int64_t after);
   /// What a member believes to be committed only grows while it lives.
   void commit_index(std::uint64_t id, std::uint64_t run, std::uint64_t index);
 

@@ -4,6 +4,7 @@ namespace assay::simulation {
 
 profile profile_of(std::uint64_t seed) {
   profile out;
+  out.clock_seed = seed;
   out.members = seed % 3 == 0 ? 5 : 3;
   out.changes_members = seed % 4 == 1;
   if (seed % 2 == 0) {

@@ -46,6 +46,7 @@ struct profile {
   unsigned clients = 3;
   unsigned think_ms = 60;
   std::uint32_t inflight_entries = 32;
+  std::uint64_t clock_seed = 0; ///< Of the members' clocks: `clock_error_ms`.
   consensus::guard_switches guards;
   mistakes made;
 };

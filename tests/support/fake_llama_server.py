@@ -26,7 +26,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-TEMPLATE = 4
+sys.dont_write_bytecode = True
+from fake_llama_apis import APIS, Refusal  # noqa: E402
 
 ANSWERS = {
     "capital of France": "Paris",
@@ -58,11 +59,14 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
-class Refusal(Exception):
-    def __init__(self, status, kind, message, **more):
-        super().__init__(message)
-        self.status = status
-        self.body = {"error": dict(code=status, message=message, type=kind, **more)}
+class Plan:
+    """What is answered to one prompt."""
+
+    def __init__(self, text, prompt, words, finish):
+        self.text = text
+        self.prompt = prompt
+        self.words = words
+        self.finish = finish
 
 
 class Engine:
@@ -87,25 +91,26 @@ class Engine:
         except (OSError, ValueError):
             return default
 
-    def plan(self, body):
-        """What is answered: words, finish reason, tokens of the prompt, and the prompt's own misbehaviour."""
-        messages = body.get("messages")
-        if not isinstance(messages, list) or not messages:
-            raise Refusal(400, "invalid_request_error", "'messages' must be a list that is not empty")
-        text = "\n".join(str(m.get("content", "")) for m in messages)
-        prompt = sum(len(str(m.get("content", "")).split()) + TEMPLATE for m in messages)
+    def plan(self, api, body):
+        """What is answered to each prompt, and the prompts' own misbehaviour."""
+        prompts = api.prompts(body)
+        odd = {name: float(value) for text, _ in prompts for name, value in re.findall(r"\[\[(\w+) ([0-9.]+)\]\]", text)}
+        if "status" in odd:
+            raise Refusal(int(odd["status"]), "server_error", "as the prompt asked for")
+        return [self.plan_one(api, body, text, tokens, odd) for text, tokens in prompts], odd
+
+    def plan_one(self, api, body, text, prompt, odd):
         if prompt >= self.context:
             raise Refusal(400, "exceed_context_size_error", f"the request ({prompt} tokens) exceeds the context size",
                           n_prompt_tokens=prompt, n_ctx=self.context)
-        odd = {name: float(value) for name, value in re.findall(r"\[\[(\w+) ([0-9.]+)\]\]", text)}
-        if "status" in odd:
-            raise Refusal(int(odd["status"]), "server_error", "as the prompt asked for")
+        if not api.generates:
+            return Plan(text, prompt, [], "stop")
         words = self.answer(text, odd)
-        limits = [n for n in (body.get("max_tokens"), self.options.predict, self.context - prompt)
+        limits = [n for n in (body.get("max_tokens"), body.get("max_output_tokens"), self.options.predict, self.context - prompt)
                   if isinstance(n, int) and n > 0]
         most = min(limits)
         finish = "stop" if len(words) <= most else "length"
-        return words[:most], finish, prompt, odd
+        return Plan(text, prompt, words[:most], finish)
 
     def answer(self, text, odd):
         if self.behave("same_answer"):
@@ -205,17 +210,18 @@ class Handler(BaseHTTPRequestHandler):
         engine.note(event="got", **seen)
         end = "left"
         try:
-            if self.path != "/v1/chat/completions":
+            api = APIS.get(self.path.partition("?")[0])
+            if not api:
                 raise Refusal(404, "not_found_error", "File Not Found")
             try:
                 body = json.loads(raw)
             except ValueError:
                 raise Refusal(400, "invalid_request_error", "the body is no JSON") from None
-            words, finish, prompt, odd = engine.plan(body)
+            plans, odd = engine.plan(api, body)
             with engine.slots:
                 engine.running += 1
                 try:
-                    end = self.generate(body, raw, words, finish, prompt, odd)
+                    end = self.generate(api, body, raw, plans, odd)
                 finally:
                     engine.running -= 1
         except Refusal as why:
@@ -226,54 +232,41 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             engine.note(event=end, body=seen["body"])
 
-    def generate(self, body, raw, words, finish, prompt, odd):
+    def generate(self, api, body, raw, plans, odd):
         engine = self.engine
         pace = odd.get("pace", engine.behave("pace_s", 0))
         if not self.wait(odd.get("prefill", 0)):
             self.close_connection = True
             return "left"
-        usage = {"completion_tokens": len(words), "prompt_tokens": prompt, "total_tokens": prompt + len(words)}
-        engine.prompt_tokens += prompt
-        engine.answer_tokens += len(words)
-        base = {"created": 1, "id": "chatcmpl-" + hashlib.sha256(raw).hexdigest()[:24],
-                "model": engine.options.alias, "system_fingerprint": "fake-1"}
-        if body.get("stream"):
-            return self.stream(base, body, words, finish, usage, odd, pace)
+        words = sum(len(plan.words) for plan in plans)
+        engine.prompt_tokens += sum(plan.prompt for plan in plans)
+        engine.answer_tokens += words
+        base = api.base(raw, engine.options.alias)
+        if body.get("stream") and api.generates:
+            return self.stream(api.events(base, body, plans), odd.get("die", words), pace)
         if "die" in odd:
             os.kill(os.getpid(), signal.SIGKILL)
-        if not self.wait(pace * len(words)):
+        if not self.wait(pace * words):
             self.close_connection = True
             return "left"
-        message = {"role": "assistant", "content": " ".join(words)}
-        choices = [{"finish_reason": finish, "index": 0, "message": message}]
-        self.send_json(200, dict(base, choices=choices, object="chat.completion", usage=usage))
+        self.send_json(200, api.whole(base, body, plans))
         return "whole"
 
-    def stream(self, base, body, words, finish, usage, odd, pace):
-        def event(data):
-            raw = b"data: " + data.encode() + b"\n\n"
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(raw), raw))
-
-        def chunk(choices, **more):
-            event(json.dumps(dict(base, choices=choices, object="chat.completion.chunk", **more)))
-
+    def stream(self, events, lives_for, pace):
         self.send_response_only(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        chunk([{"finish_reason": None, "index": 0, "delta": {"role": "assistant", "content": None}}])
-        for number, word in enumerate(words):
-            if number >= odd.get("die", len(words)):
+        said = 0
+        for is_word, text in events:
+            if is_word and said >= lives_for:
                 os.kill(os.getpid(), signal.SIGKILL)
-            if (pace and not self.wait(pace)) or (not pace and not self.is_open()):
+            if is_word and ((pace and not self.wait(pace)) or (not pace and not self.is_open())):
                 self.close_connection = True
                 return "left"
-            text = word if number == 0 else " " + word
-            chunk([{"finish_reason": None, "index": 0, "delta": {"content": text}}])
-        chunk([{"finish_reason": finish, "index": 0, "delta": {}}])
-        if (body.get("stream_options") or {}).get("include_usage"):
-            chunk([], usage=usage)
-        event("[DONE]")
+            said += is_word
+            raw = text.encode()
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(raw), raw))
         self.wfile.write(b"0\r\n\r\n")
         return "whole"
 

@@ -108,6 +108,13 @@ inline ingress_report a_report() {
   return {5, {"gpu"}, ms(123'456), {{{"10.0.0.7:7200", 9}, 4, 3, 2, 1}}, {7, 8}};
 }
 
+/// As it is since ingresses say by which records they route.
+inline ingress_report a_newer_report() {
+  auto report = a_report();
+  report.seq = 12;
+  return report;
+}
+
 inline ticket_ask an_ask() {
   return {
     .epoch = 5,
@@ -162,6 +169,7 @@ inline std::vector<std::pair<std::string, message>> samples() {
     {"state_page", a_page()},
     {"ingress_hello", ingress_hello{5, {"in-2"}, 77}},
     {"ingress_report", a_report()},
+    {"ingress_report_2", a_newer_report()},
     {"ticket_ask", an_ask()},
     {"ticket_withdraw", ticket_withdraw{5, {"gpu"}, 7}},
     {"pools_now", pools_now{5, {{"cpu"}, {"gpu"}}}},

@@ -50,6 +50,8 @@ std::shared_ptr<const routing::routing_snapshot> serving_world::snapshot() {
     implementation.id = implementation_at(i);
     implementation.pool = {"pool-" + std::to_string(i)};
     implementation.served_name = endpoints_[i].served_name;
+    implementation.task = promises.task;
+    implementation.operations = operations;
     implementation.artifact_verified = true;
     implementation.status = "production";
     implementation.admits = every_class;

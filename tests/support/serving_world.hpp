@@ -27,6 +27,7 @@ public:
     : endpoints_{std::move(endpoints)} {}
 
   contract::service_contract promises;
+  routing::bits operations = routing::usual_operations(); ///< Of every implementation.
 
   /// The model `small` version 1, served by `small/pool-N/weights`, all shares open.
   std::shared_ptr<const routing::routing_snapshot> snapshot();

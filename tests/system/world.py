@@ -168,7 +168,7 @@ class World:
         done = subprocess.run(["sha256sum", self.model_file], capture_output=True, text=True, check=True)
         return done.stdout.split()[0]
 
-    def catalog(self, implementations=None, slots=2, extra=""):
+    def catalog(self, implementations=None, slots=2, extra="", task="chat"):
         """A folder with everything that one model on the local pool needs."""
         items = "".join(f"""
   - id: {name}
@@ -197,6 +197,7 @@ profile: llama-server
 ---
 model: tiny
 contract:
+  task: {task}
   limits: {{context-tokens: 128, output-tokens: 64, body: 64 KiB}}
 evaluation-policy: short{listed}
 ---
@@ -213,6 +214,7 @@ items-at-least: 8
 distinct-answers-at-least: 4
 {extra}""")
         self.write("catalog/suite.yaml", f"""suite: short-suite
+task: {"completion" if task == "completion" else "chat"}
 filler: " a"
 deadline: 60 s
 frees-within: 30 s

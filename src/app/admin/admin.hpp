@@ -64,6 +64,7 @@ answer remove(const call& c);           // catalog.cpp
 answer list(const call& c);             // views.cpp
 answer describe(const call& c);         // views.cpp
 answer qualify(const call& c);          // decisions.cpp
+answer matrix(const call& c);           // matrix.cpp
 answer promote(const call& c);          // decisions.cpp
 answer reverse(const call& c);          // decisions.cpp
 answer waive(const call& c);            // decisions.cpp

@@ -3,6 +3,8 @@
 #include "src/app/admin/admin.hpp"
 #include "src/app/admin/views.hpp"
 #include "src/app/asking.hpp"
+#include "src/base/limits.hpp"
+#include "src/catalog/units.hpp"
 
 #include <caf/send.hpp>
 
@@ -42,6 +44,53 @@ void try_again(const call& c, const implementation_id& id) {
         caf::anon_send(parts->pools.at(where), pool::event{pool::retry_asked{id}});
 }
 
+/// The value under `key` as `parse` reads it; `otherwise` when there is none.
+template <class T, class Parse>
+result<T, problem> parsed_at(const call& c, std::string_view key, T otherwise, Parse parse) {
+  auto text = text_at(c.body, key, false);
+  if (!text)
+    return unexpected{text.error()};
+  if (text->empty())
+    return otherwise;
+  auto value = parse(*text);
+  if (!value)
+    return invalid(std::string{key}, value.error().what, value.error().next);
+  return T{*value};
+}
+
+/// A canary's share, and how long the move holds and bakes.
+result<moves::promotion_options, problem>
+options_of(const call& c, catalog::implementation_status wanted) {
+  constexpr std::uint32_t ppm_of_part = 100;
+  auto share = parsed_at<std::optional<std::uint32_t>>(c, "share", {}, catalog::parse_share);
+  if (!share)
+    return unexpected{share.error()};
+  if (*share && wanted != catalog::implementation_status::canary)
+    return invalid(
+      "share", "only a canary has a share of its own", "leave it out, or promote with status canary"
+    );
+  if (*share && **share % ppm_of_part != 0)
+    return invalid(
+      "share", "is finer than 0.01 %", "shares are counted in hundredths of a per cent"
+    );
+  moves::promotion_options how;
+  if (*share)
+    how.share = **share / ppm_of_part;
+  for (auto [key, into] : {std::pair{"hold", &how.hold}, std::pair{"bake", &how.bake}}) {
+    auto span = parsed_at<std::chrono::milliseconds>(c, key, {}, catalog::parse_duration);
+    if (!span)
+      return unexpected{span.error()};
+    if (*span > limits::move_span)
+      return invalid(
+        key,
+        "is longer than " + catalog::duration_text(limits::move_span),
+        "a move that takes so long is better made in several"
+      );
+    *into = *span;
+  }
+  return how;
+}
+
 } // namespace
 
 answer qualify(const call& c) {
@@ -74,10 +123,15 @@ answer promote(const call& c) {
       "'" + *status + "' is not known",
       "allowed: production, canary, batch-only, suspended, retired"
     );
+  auto how = options_of(c, *wanted);
+  if (!how)
+    return unexpected{how.error()};
   return moved(
     c,
     ask<move_answer>(
-      *c.parts.actors, c.lead->mover, assay::promote{{*implementation}, *wanted, c.author, *reason}
+      *c.parts.actors,
+      c.lead->mover,
+      assay::promote{{*implementation}, *wanted, c.author, *reason, *how}
     )
   );
 }

@@ -70,8 +70,9 @@ as_things_are_now(const call& c, const routing::decision_ring::entry& entry) {
   explain_question question{
     .model = name_at(entry.names->models, trace.model),
     .key = name_at(entry.names->keys, trace.key),
-    .shape = {}};
-  question.shape.task = trace.task;
+    .shape = {},
+    .operation = trace.operation};
+  question.shape.prompts = trace.prompts;
   question.shape.input = {trace.input_least, trace.input_most};
   if (trace.output_tokens > 0)
     question.shape.output_tokens = trace.output_tokens;
@@ -131,7 +132,7 @@ answer explain(const call& c) {
   auto stream = flag_at(c.body, "stream");
   if (!stream)
     return unexpected{stream.error()};
-  explain_question question{.model = *model, .key = *key, .shape = {}};
+  explain_question question{.model = *model, .key = *key, .shape = {}, .operation = {}};
   auto tokens = static_cast<std::uint32_t>(*input);
   question.shape.input = {tokens, tokens};
   if (*output > 0)

@@ -221,8 +221,13 @@ void add_details(
     return;
   }
   if (kind == "moves")
-    if (const auto* row = ledger::find(t.moves, move_id{name}))
+    if (const auto* row = ledger::find(t.moves, move_id{name})) {
+      auto now = w.lead && moves::is_open(row->state)
+                   ? ask<move_waits>(*w.parts.actors, w.lead->mover, move_question{{name}})
+                   : unexpected{problem{}};
+      item["why"] = now ? now->why : "";
       return add_fields(item, *row);
+    }
   if (kind == "implementations") {
     json::array missing;
     for (const auto& one : ledger::missing_for(t, {name}, w.now))

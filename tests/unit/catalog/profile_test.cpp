@@ -55,6 +55,18 @@ TEST_CASE("a small profile has the defaults that the manual names") {
   CHECK(p.stop == stop_plan{});
   CHECK(p.api.stream_end == "[DONE]");
   CHECK_FALSE(p.phases.live);
+  using contract::operation;
+  CHECK(
+    p.api.offers
+    == std::vector{operation::chat_completions, operation::completions, operation::embeddings}
+  );
+}
+
+TEST_CASE("a profile offers what it names and nothing else") {
+  using contract::operation;
+  const auto p = good(small_profile("api: {offers: [messages, count-tokens]}\n"));
+  CHECK(p.api.offers == std::vector{operation::messages, operation::count_tokens});
+  CHECK(good(small_profile("api: {offers: []}\n")).api.offers.empty());
 }
 
 TEST_CASE("a profile as part of an apply keeps its text and is checked there") {
@@ -181,6 +193,7 @@ TEST_CASE("every part of a profile refuses what it does not know") {
     {"metrics: {signals: {running: {name: a}}}\n", "path: the key is missing"},
     {"api: {dialect: soap}\n", "allowed: openai, oip, anthropic"},
     {"api: {errors: [xml]}\n", "allowed: openai-nested"},
+    {"api: {offers: [chat]}\n", "allowed: chat-completions, completions"},
     {"api: {codes: {x: no_such}}\n", "allowed: invalid_request"},
     {"api: {finish: {x: halt}}\n", "allowed: stop, length"},
     {"api: {restricted-paths: [sleep]}\n", "no path of a URL"},

@@ -166,7 +166,20 @@ TEST_CASE("an answer loses what belongs to the replica's connection") {
 }
 
 TEST_CASE("the path decides the door, without its query, and the method is checked after") {
-  CHECK(choose_door("POST", "/v1/chat/completions", false)->door == door::chat);
+  for (std::size_t i = 0; i < contract::operation_count; ++i) {
+    auto operation = static_cast<contract::operation>(i);
+    auto path = contract::describe(operation).path;
+    auto chosen = choose_door("POST", path, false);
+    REQUIRE(chosen.has_value());
+    CHECK(chosen->door == door::inference);
+    CHECK(chosen->operation == operation);
+    auto get = choose_door("GET", path, false).error();
+    CHECK(get.failure == contract::failure::method_not_allowed);
+    CHECK(get.allow == "POST");
+    auto nothing = choose_door("POST", std::string{path} + "/", false).error();
+    CHECK(nothing.failure == contract::failure::unknown_path);
+    CHECK(nothing.message.find("POST " + std::string{path} + ",") != std::string::npos);
+  }
   CHECK(choose_door("GET", "/v1/models", false)->door == door::models);
   CHECK(choose_door("GET", "/v1/models/a%2Fb", false)->name == "a/b");
   CHECK(choose_door("GET", "/v1/models/a%zz%", false)->name == "a%zz%");

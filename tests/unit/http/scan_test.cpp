@@ -18,7 +18,9 @@ result<scanned_body, scan_refusal> scan(std::string text) {
   // What stands behind a body in the buffer is the next request, not zeros.
   text += std::string(body_scanner::padding, '"');
   body_scanner scanner;
-  return scanner.scan_chat(std::string_view{text}.substr(0, size), text.size());
+  return scanner.scan(
+    contract::operation::chat_completions, std::string_view{text}.substr(0, size), text.size()
+  );
 }
 
 scanned_body scanned(const std::string& text) {

@@ -1,5 +1,6 @@
 // Between the ledger's records of a move and what src/moves decides about it.
 
+#include "src/base/peer_limits.hpp"
 #include "src/ledger/moving.hpp"
 #include "tests/unit/ledger/world.hpp"
 
@@ -15,10 +16,11 @@ const model_id m{"m"};
 struct moving_scene {
   world w = world::site();
   std::map<pool_id, std::shared_ptr<const pool::pool_view>> pools;
-  std::map<model_id, std::uint64_t> acknowledged;
+  steady_time now{1h};
+  std::vector<ingress_runs> ingresses{{1, "in", 1'000, now}};
   std::map<move_id, moves::wish> wishes;
 
-  moving_world around() { return {pools, acknowledged, wishes, w.now}; }
+  moving_world around() { return {pools, ingresses, wishes, w.now, now}; }
 
   void replica(const implementation_id& id, std::string_view stack, bool takes_traffic = true) {
     pool::pool_view view{
@@ -121,18 +123,87 @@ TEST_CASE("an authorisation names the qualifications and waivers that it rests o
   s.w.must(record);
 }
 
-TEST_CASE("a wish and what the ingress runs are seen") {
+TEST_CASE("a wish is seen") {
   moving_scene s;
   qualify(s.w, {"q"}, impl_a);
   const auto& row = s.proposed(impl_a);
   auto before = observe(s.w.t, row, s.around());
   CHECK(before.asked == moves::wish::none);
-  CHECK(before.acknowledged == 0);
   s.wishes[{"mv"}] = moves::wish::abort;
-  s.acknowledged[m] = 4;
   auto after = observe(s.w.t, row, s.around());
   CHECK(after.asked == moves::wish::abort);
-  CHECK(after.acknowledged == 4);
+}
+
+TEST_CASE("the generation that is acknowledged is that of the ingress that is furthest behind") {
+  moving_scene s;
+  qualify(s.w, {"q"}, impl_a);
+  promote(s.w, "first", impl_a, {"q"});
+  const auto& route = s.w.t.routes->at(m);
+  const auto& row = s.w.t.moves->at({"first"});
+  REQUIRE(route.route.generation == 1);
+  auto seen = [&] { return observe(s.w.t, row, s.around()); };
+  auto record = [&] {
+    return std::get<move_acked>(record_of(s.w.t, row, {moves::event::acked, {}, 0, ""}, s.around())
+    );
+  };
+  s.ingresses = {{1, "in-1", route.seq, s.now}, {2, "in-2", route.seq + 7, s.now}};
+  CHECK(seen().acknowledged == 1);
+  CHECK(seen().not_waited_for.empty());
+  CHECK(record().nodes == std::vector<acknowledgement>{{"in-1", 1}, {"in-2", 1}});
+
+  SECTION("one that routes by older records") {
+    s.ingresses[1].seq = route.seq - 1;
+    CHECK(seen().acknowledged == 0);
+    CHECK(seen().last == "in-2");
+  }
+  SECTION("one that has said nothing to this leader") {
+    s.ingresses[1].seq.reset();
+    CHECK(seen().acknowledged == 0);
+    CHECK(seen().last == "in-2");
+  }
+  SECTION("one that has no routes serves nothing") {
+    s.ingresses[1].seq = 0;
+    CHECK(seen().acknowledged == 1);
+    CHECK(record().nodes == std::vector<acknowledgement>{{"in-1", 1}});
+  }
+  SECTION("one that is silent until its last lease is over") {
+    s.ingresses[1].seq = route.seq - 1;
+    s.now += limits::ingress_gone - 1ms;
+    s.ingresses[0].heard_at = s.now;
+    CHECK(seen().acknowledged == 0);
+    s.now += 1ms;
+    CHECK(seen().acknowledged == 1);
+    CHECK(seen().not_waited_for == "in-2");
+    CHECK(record().nodes == std::vector<acknowledgement>{{"in-1", 1}});
+  }
+  SECTION("nobody is left: nothing is acknowledged") {
+    s.now += limits::ingress_gone;
+    CHECK(seen().acknowledged == 0);
+    CHECK(seen().not_waited_for == "in-1, in-2");
+  }
+}
+
+TEST_CASE("every member's ingress is looked at, whether it was heard or not") {
+  tables t;
+  auto add = [&](std::uint64_t id, std::string name, std::string ingress) {
+    t.head.members.push_back({.id = id, .name = std::move(name), .ingress = std::move(ingress)});
+  };
+  add(1, "a", "127.0.0.1:1");
+  add(2, "b", "127.0.0.1:2");
+  add(3, "c", "127.0.0.1:3");
+  add(4, "d", ""); // Without an ingress.
+  steady_time began{1h};
+  steady_time later{2h};
+  ingress_runs own{1, "a", 5, later};
+  ingress_runs other{3, "in-c", 4, later};
+  ingress_runs removed{9, "gone", 1, later};
+  CHECK(
+    ingresses_of(t, 1, {other, removed, own}, began)
+    == std::vector<ingress_runs>{own, {2, "b", {}, began}, other}
+  );
+  // Before anybody has answered, our own is waited for as well; as is one that is no member yet.
+  CHECK(ingresses_of(t, 4, {}, began).size() == 4);
+  CHECK(ingresses_of({}, 1, {own}, began) == std::vector<ingress_runs>{own});
 }
 
 TEST_CASE("a step of the route expects the generation that it saw") {

@@ -55,6 +55,22 @@ struct served {
 
 } // namespace
 
+TEST_CASE("an implementation offers what its profile says, and the usual when that cannot be read"
+) {
+  using contract::operation;
+  served s;
+  CHECK(s.implementation(impl_a).operations == routing::usual_operations());
+  std::string text =
+    "runtime-profile: p\nphases:\n  ready: {get: /v1/models, json: data}\n"
+    "  deep: {post: /v1/messages, body: '{}', json: usage}\napi: {offers: [messages]}\n";
+  s.w.must(declared{catalog::profile_document{{"p"}, text, sha256(text)}});
+  for (int i = 0; i < 2; ++i) { // The second snapshot has it from the first.
+    auto offered = s.implementation(impl_a).operations;
+    CHECK(offered.has(operation::messages));
+    CHECK_FALSE(offered.has(operation::chat_completions));
+  }
+}
+
 TEST_CASE("a pool runs what is declared for it and nothing that wants to be retired") {
   auto w = world::site();
   auto wanted = wanted_in(w.t, {"cpu-a"});

@@ -138,9 +138,17 @@ TEST_CASE("a step waits for the last ingress until its deadline and not longer")
   CHECK(s.waits());
   s.seen.acknowledged = s.move.generation;
   CHECK(s.proposed() == event::acked);
+  s.seen.not_waited_for = "n3";
+  CHECK(
+    std::get<propose>(advance(s.move, s.seen)).why
+    == "every ingress runs generation 2; not waited for, as they hold no credit: n3"
+  );
   s.seen.acknowledged = s.move.generation - 1;
+  s.seen.last = "n2";
   s.seen.now = at(limits::move_ack_within);
-  CHECK(s.proposed() == event::abort);
+  const auto back = std::get<propose>(advance(s.move, s.seen));
+  CHECK(back.what == event::abort);
+  CHECK(back.why == "the ingress of n2 runs generation 1, the move made 2");
 }
 
 TEST_CASE("guards without data hold a guarded move for ever, and do not concern another") {

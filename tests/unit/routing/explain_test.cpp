@@ -35,6 +35,20 @@ TEST_CASE("every implementation is shown with all eight gates, not only up to th
   CHECK(e.implementations[1].share_bps == 10'000);
 }
 
+TEST_CASE("a request that nobody made is of the task that the model is asked by") {
+  using contract::operation;
+  site s;
+  s.model.promises.task = contract::task::completion;
+  auto usual = asked_by(s.model, s.shape, {});
+  CHECK(usual.task == contract::task::completion);
+  CHECK(usual.operation == operation::completions);
+  auto made = asked_by(s.model, s.shape, operation::messages);
+  CHECK(made.task == contract::task::chat);
+  CHECK(made.operation == operation::messages);
+  s.model.promises.task = contract::task::infer; // No operation of ours asks for it yet.
+  CHECK(asked_by(s.model, s.shape, {}).task == contract::task::infer);
+}
+
 TEST_CASE("explaining takes no credit") {
   site s;
   s.add("a", 1);

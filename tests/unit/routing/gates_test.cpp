@@ -64,6 +64,12 @@ TEST_CASE("gate 1 refuses another task, an unsupported stream and an unknown fea
     a.task = contract::task::completion;
     CHECK(why(serves_task, s) == reason::other_task);
   }
+  SECTION("an operation that no profile offers") {
+    s.shape.operation = contract::operation::messages;
+    CHECK(why(serves_task, s) == reason::not_offered);
+    a.operations.add(contract::operation::messages);
+    CHECK(passes(serves_task, s));
+  }
   SECTION("stream") {
     s.shape.stream = true;
     CHECK(passes(serves_task, s));
