@@ -31,6 +31,8 @@ public:
   /// Its end was reported.
   virtual void forget() = 0;
   virtual fabric::replica_report describe() const = 0;
+  /// That of the report, for who looks twice a second whether it changed.
+  virtual std::string engine_version() const = 0;
   virtual const life::rules& rules() const = 0;
 };
 

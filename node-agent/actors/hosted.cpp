@@ -31,6 +31,7 @@ public:
   void stop() override { replica_->stop(); }
   void forget() override { replica_->forget(); }
   fabric::replica_report describe() const override { return replica_->describe(); }
+  std::string engine_version() const override { return replica_->engine_version(); }
   const life::rules& rules() const override { return replica_->rules(); }
 
 private:

@@ -36,7 +36,7 @@ void runtime_state::take(const deed_done& what) {
     looking_ = false;
   advance(what.what);
   // A server of somebody else's may be another one although it was never seen away.
-  if (what.was_look && !ended_ && deeds_->describe().engine != told_engine_)
+  if (what.was_look && !ended_ && deeds_->engine_version() != told_engine_)
     report();
 }
 

@@ -216,6 +216,11 @@ std::string replica::log_tail(std::size_t bytes) const {
   return read_log_tail(directory_ / "stdout.log", rest) + errors;
 }
 
+std::string replica::engine_version() const {
+  std::lock_guard guard{mutex_};
+  return engine_version_;
+}
+
 fabric::replica_report replica::describe() const {
   fabric::replica_report report;
   report.replica = id_of(order_);

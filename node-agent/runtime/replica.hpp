@@ -77,6 +77,7 @@ public:
 
   /// Everything but phase and reason.
   fabric::replica_report describe() const;
+  std::string engine_version() const; ///< Empty: not known.
   const life::rules& rules() const { return rules_; }
 
   /// The last bytes of its logs.

@@ -30,6 +30,7 @@ struct fake_replica : replica_deeds {
   void stop() override { ++stops; }
   void forget() override { forgotten = true; }
   fabric::replica_report describe() const override { return report; }
+  std::string engine_version() const override { return report.engine; }
   const life::rules& rules() const override { return rules_value; }
 };
 
@@ -153,6 +154,19 @@ TEST_CASE("a started replica is reported in each phase up to ready") {
     == std::
       vector{replica_phase::starting, replica_phase::loading, replica_phase::proving, replica_phase::ready}
   );
+}
+
+TEST_CASE("an engine that comes back as another version between two looks is reported, once") {
+  scene s;
+  s.make_ready();
+  auto told = s.phases().size();
+  s.see(life::verdict::good);
+  CHECK(s.phases().size() == told);
+  s.newest().report.engine = "b2";
+  s.see(life::verdict::good);
+  s.see(life::verdict::good);
+  CHECK(s.phases().size() == told + 1);
+  CHECK(s.host->all<fabric::replica_report>().back().engine == "b2");
 }
 
 TEST_CASE("the same start again starts nothing and is answered by what there is") {
