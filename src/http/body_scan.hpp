@@ -60,6 +60,9 @@ private:
   bool take_prompts(json::value v, std::string_view name);
   bool take_query(json::value v, std::string_view name);
   bool take_prompt_list(json::value v, std::string_view name);
+  /// The next element of a list, and what it is.
+  template <class Entry>
+  bool open(Entry entry, json::value& element, json::json_type& type);
   bool take_token(json::value v, std::string_view name, std::uint64_t& tokens);
   bool take_token_list(json::value v, std::string_view name);
   void add_text(std::string_view token);
@@ -67,6 +70,8 @@ private:
 
   template <class Field>
   bool each_field(json::value v, std::size_t depth, Field field);
+  template <class Field>
+  bool fields_of(json::object& object, Field field);
   bool walk(json::value v, std::size_t depth);
   bool walk_prompt(json::value v, std::size_t depth, std::string_view name);
   bool is_null(json::value v);
@@ -105,6 +110,11 @@ bool body_scan::each_field(json::value v, std::size_t depth, Field take_field) {
     return refuse_json(simdjson::DEPTH_ERROR);
   if (auto error = v.get_object().get(object); error)
     return error == simdjson::INCORRECT_TYPE ? walk(v, depth) : refuse_json(error);
+  return fields_of(object, take_field);
+}
+
+template <class Field>
+bool body_scan::fields_of(json::object& object, Field take_field) {
   for (auto entry : object) {
     json::field field;
     std::string_view name;
@@ -117,6 +127,14 @@ bool body_scan::each_field(json::value v, std::size_t depth, Field take_field) {
       return false;
   }
   return true;
+}
+
+template <class Entry>
+bool body_scan::open(Entry entry, json::value& element, json::json_type& type) {
+  auto error = std::move(entry).get(element);
+  if (!error)
+    error = element.type().get(type);
+  return !error || refuse_json(error);
 }
 
 } // namespace assay::http::detail

@@ -49,19 +49,9 @@ result<scanned_body, scan_refusal> body_scan::run() {
     refuse_json(error);
     return unexpected{refusal_};
   }
-  for (auto entry : object) {
-    json::field field;
-    std::string_view name;
-    auto error = std::move(entry).get(field);
-    if (!error)
-      error = field.unescaped_key().get(name);
-    if (error) {
-      refuse_json(error);
-      return unexpected{refusal_};
-    }
-    if (!take(name, field.value()))
-      return unexpected{refusal_};
-  }
+  auto take_field = [this](std::string_view name, json::value v) { return take(name, v); };
+  if (!fields_of(object, take_field))
+    return unexpected{refusal_};
   const char* behind = nullptr;
   if (!document_.current_location().get(behind)) // An error here says that nothing is left.
     refuse("bytes follow the JSON object");

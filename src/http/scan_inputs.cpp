@@ -73,11 +73,8 @@ bool body_scan::take_prompt_list(json::value v, std::string_view name) {
   for (auto entry : list) {
     json::value element;
     json::json_type type;
-    auto error = std::move(entry).get(element);
-    if (!error)
-      error = element.type().get(type);
-    if (error)
-      return refuse_json(error);
+    if (!open(std::move(entry), element, type))
+      return false;
     ++elements;
     if (type == json::json_type::string) {
       add_text(token_of(element));
@@ -131,11 +128,8 @@ bool body_scan::take_token_list(json::value v, std::string_view name) {
   for (auto entry : list) {
     json::value element;
     json::json_type type;
-    auto error = std::move(entry).get(element);
-    if (!error)
-      error = element.type().get(type);
-    if (error)
-      return refuse_json(error);
+    if (!open(std::move(entry), element, type))
+      return false;
     if (type == json::json_type::string) {
       auto text = token_of(element);
       text_least += decoded_bytes(text) / longest_token_bytes;

@@ -1,8 +1,7 @@
 // Prompts and inputs in all their forms: one scan finds how many there are and how large.
 
-#include "src/http/scan.hpp"
+#include "tests/unit/http/scanning.hpp"
 
-#include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators_all.hpp>
 
 #include <string>
@@ -10,24 +9,10 @@
 using namespace assay;
 using namespace assay::http;
 using contract::operation;
+using http::test::scan;
+using http::test::scanned;
 
 namespace {
-
-result<scanned_body, scan_refusal> scan(operation asked, std::string text) {
-  auto size = text.size();
-  text += std::string(body_scanner::padding, '"');
-  body_scanner scanner;
-  return scanner.scan(asked, std::string_view{text}.substr(0, size), text.size());
-}
-
-scanned_body scanned(operation asked, const std::string& text) {
-  auto found = scan(asked, text);
-  INFO(text);
-  if (!found)
-    INFO(found.error().message);
-  REQUIRE(found.has_value());
-  return *std::move(found);
-}
 
 std::string prompt(const std::string& value, const std::string& more = "") {
   return R"({"model":"m","prompt":)" + value + more + "}";
