@@ -313,9 +313,7 @@ bool body_scan::take_tools(json::value v) {
     return refuse_json(error);
   for (auto entry : list) {
     json::value element;
-    if (auto error = std::move(entry).get(element); error)
-      return refuse_json(error);
-    if (!walk(element, 3))
+    if (!open(entry, element, type) || !walk(element, 3))
       return false;
     ++count;
   }

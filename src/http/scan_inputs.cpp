@@ -73,7 +73,7 @@ bool body_scan::take_prompt_list(json::value v, std::string_view name) {
   for (auto entry : list) {
     json::value element;
     json::json_type type;
-    if (!open(std::move(entry), element, type))
+    if (!open(entry, element, type))
       return false;
     ++elements;
     if (type == json::json_type::string) {
@@ -128,7 +128,7 @@ bool body_scan::take_token_list(json::value v, std::string_view name) {
   for (auto entry : list) {
     json::value element;
     json::json_type type;
-    if (!open(std::move(entry), element, type))
+    if (!open(entry, element, type))
       return false;
     if (type == json::json_type::string) {
       auto text = token_of(element);
