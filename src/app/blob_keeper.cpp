@@ -50,7 +50,8 @@ std::size_t blob_keeper::hash_of::operator()(const digest& d) const {
   return out;
 }
 
-blob_keeper::blob_keeper(blob_keeper_options options) : options_{std::move(options)} {
+blob_keeper::blob_keeper(blob_keeper_options options)
+  : options_{std::move(options)}, scrub_{*options_.blobs} {
   missing_ = options_.fetches_all ? 1 : 0;
   thread_ = std::thread{[this] {
     ::pthread_setname_np(::pthread_self(), "blobs");
@@ -207,6 +208,7 @@ void blob_keeper::run() {
       carry_out(one.what(now));
     carry_out(exchange_.tick(now));
     look(now);
+    read_again(now);
   }
   turn_away();
 }
@@ -311,10 +313,13 @@ blobs::effects blob_keeper::take(const blobs::share_settled& what, steady_time) 
 }
 
 blobs::effects blob_keeper::take(const blobs::fetch_ended& what, steady_time now) {
-  if (what.why)
+  if (what.why) {
     pauses_[what.blob] = now + limits::blob_look_again;
-  else
+  } else {
     pauses_.erase(what.blob);
+    std::lock_guard hold{mutex_};
+    damaged_.erase(what.blob);
+  }
   tell_all(fetching_, what.blob, what.why);
   return {};
 }
@@ -324,11 +329,7 @@ blobs::effects blob_keeper::take(const blobs::fetch_ended& what, steady_time now
 void blob_keeper::look(steady_time now) {
   if (!options_.fetches_all || now < next_look_)
     return;
-  std::shared_ptr<const ledger::tables> tables;
-  {
-    std::lock_guard hold{mutex_};
-    tables = tables_;
-  }
+  auto tables = named();
   auto is_known = tables && looked_at_ && ledger::names_same_blobs(*tables, *looked_at_);
   if (!tables || (is_known && missing_ == 0))
     return;
@@ -351,6 +352,42 @@ void blob_keeper::look(steady_time now) {
   missing_ = missing;
   for (const auto& blob : wanted)
     carry_out(exchange_.miss(blob, now));
+}
+
+/// A copy that is not what it was is fetched anew, from whoever has a sound one.
+void blob_keeper::read_again(steady_time now) {
+  auto tables = options_.reads_again ? named() : nullptr;
+  auto found = tables ? scrub_.look(*tables, now) : std::nullopt;
+  if (!found)
+    return;
+  {
+    std::lock_guard hold{mutex_};
+    scrub_rounds_ = scrub_.rounds();
+    if (!found->wrong)
+      damaged_.erase(found->blob);
+    else
+      damaged_[found->blob] = to_text(*found->wrong);
+  }
+  if (!found->wrong)
+    return;
+  log::error("blob_damaged", {{"why", to_text(*found->wrong)}});
+  if (options_.fetches_all)
+    carry_out(exchange_.fetch(found->blob, now));
+}
+
+std::shared_ptr<const ledger::tables> blob_keeper::named() const {
+  std::lock_guard hold{mutex_};
+  return tables_;
+}
+
+std::map<digest, std::string> blob_keeper::damaged() const {
+  std::lock_guard hold{mutex_};
+  return damaged_;
+}
+
+std::uint64_t blob_keeper::scrub_rounds() const {
+  std::lock_guard hold{mutex_};
+  return scrub_rounds_;
 }
 
 } // namespace assay::app

@@ -223,14 +223,19 @@ def scenario_cluster_full_disk():
 
 
 def scenario_cluster_damaged_copy():
-    """A member that finds its records damaged is named by the others, with what to do."""
+    """A member that finds its records damaged is named by the others until it has mended them, which takes a sound leader."""
     with three().form() as w:
         state = put_for_good(w, "c", "bitflipped")
         w.kill("c")
         expect(flip(state, b"bitflipped"), "its bytes are in the state")
         w.begin("c")
-        eventually(lambda: member_at(w.cluster("a"), "c")["state"] == "damaged", "a says what c is")
-        w.at("a", "cluster", "status").ends(0, "c is damaged: ", "assay cluster remove c")
+
+        def is_named():
+            status, said = w.ask_admin("a", "GET", "cluster")
+            c = status == 200 and member_at(said, "c")
+            return c and c["state"] == "damaged" and "assay cluster remove c" in c["why"]
+        eventually(is_named, "a says what c is")
+        eventually(lambda: member_at(w.cluster("a"), "c")["state"] == "up", "and that it is sound again")
 
 
 def loaded(w, names, deed, least=20, asked=None):
