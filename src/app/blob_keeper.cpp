@@ -360,9 +360,13 @@ void blob_keeper::read_again(steady_time now) {
   auto found = tables ? scrub_.look(*tables, now) : std::nullopt;
   if (!found)
     return;
+  const bool is_still_to_come = found->wrong && found->wrong->kind == problem_kind::not_found
+                                && options_.fetches_all && !here_.contains(found->blob);
   {
     std::lock_guard hold{mutex_};
     scrub_rounds_ = scrub_.rounds();
+    if (is_still_to_come)
+      return; // It is missing, which is no damage: `look` asks for it.
     if (!found->wrong)
       damaged_.erase(found->blob);
     else

@@ -1,5 +1,7 @@
 #include "src/app/mending.hpp"
 
+#include <algorithm>
+
 namespace assay::app {
 
 namespace {
@@ -15,7 +17,8 @@ bool mending::is_due(const store::engine_status& now, bool is_leader_sound, stea
     return false;
   if (now.leader_id == 0 || !is_leader_sound)
     return false;
-  next_ = at + pause;
+  next_ = at + next_pause_;
+  next_pause_ = std::min<std::chrono::seconds>(2 * next_pause_, longest_pause);
   return true;
 }
 

@@ -12,11 +12,16 @@ namespace assay::app {
 class mending {
 public:
   static constexpr unsigned most = 3; ///< In a process's life: then the disk is to blame.
-  /// The others hear of the damage first; and so long between two tries.
+  /// The others hear of the damage first. So long after the first try, and twice as long each time
+  /// up to `longest_pause`: a disk without room for a second state is filled with one each time.
   static constexpr auto pause = std::chrono::seconds{3};
+  static constexpr auto longest_pause = 16 * pause;
 
   /// It is damaged from now on.
-  void found(steady_time at) { next_ = at + pause; }
+  void found(steady_time at) {
+    next_pause_ = pause;
+    next_ = at + pause;
+  }
 
   /// Whether to begin now. `is_leader_sound`: it is reached, and does not say that it is damaged.
   bool is_due(const store::engine_status& now, bool is_leader_sound, steady_time at);
@@ -31,6 +36,7 @@ public:
 private:
   unsigned times_ = 0;
   steady_time next_;
+  std::chrono::seconds next_pause_ = pause;
 };
 
 } // namespace assay::app

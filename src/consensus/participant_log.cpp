@@ -273,9 +273,9 @@ void participant::begin_fetch(snapshot_mark mark) {
   durable_ = still_ours_ = 0;
   unsaved_.appends.clear();
   members_ = {{mark.configuration_index, mark.configuration}};
-  is_mending_ = false;
   fetching_ = std::move(mark);
   is_fetch_told_ = handed_ >= fetching_->index;
+  is_mending_ &= is_fetch_told_; // Another state comes in anyway.
 }
 
 void participant::fetched(std::uint64_t applied) {

@@ -15,6 +15,9 @@ void applier::take_in(arrival what) {
   if (what.page.end && what.page.end->index < index_)
     return what.done(false); // Ours is newer by now.
   auto failed = store_incoming(what.page);
+  if (failed && failed->is_disk_full) // Until it is tried again the room is for what is in force.
+    if (auto stuck = state_.drop_incoming())
+      failed = std::move(stuck);
   if (failed && !failed->is_disk_full)
     return shared_.die(failed->text);
   shared_.set_full(commit_point::state, failed.has_value());

@@ -90,7 +90,8 @@ private:
   // -- when the log cannot bring this member up to date, or its state is damaged
   void begin_fetch(consensus::snapshot_mark mark);
   std::optional<consensus::refusal> begin_mending();
-  void give_up_mending();
+  void mend_under_its_leader();
+  void give_up_mending(std::string_view why);
   void take_page(state_page page);
   void page_was_stored(const page_fate& what);
   void ask_for_state();

@@ -33,12 +33,15 @@ std::optional<consensus::refusal> log_writer::begin_mending() {
 
 /// Who leads applies, and who leads no more may be behind us. The state stays as it is, for now;
 /// but never while a page, which may be the last one, is on its way to the disk.
-void log_writer::give_up_mending() {
+void log_writer::mend_under_its_leader() {
   if (!member_->is_mending() || is_page_under_way_)
     return;
-  if (!member_->is_leader() && member_->leader() == mended_by_)
-    return;
-  log::warn("the damaged state is not mended: the leader changed");
+  if (member_->is_leader() || member_->leader() != mended_by_)
+    give_up_mending("the leader changed");
+}
+
+void log_writer::give_up_mending(std::string_view why) {
+  log::warn("the damaged state is not mended", {{"why", std::string{why}}});
   fetch_.reset();
   member_->mended(0);
 }
@@ -73,6 +76,8 @@ void log_writer::page_was_stored(const page_fate& what) {
     ++taken_over_;
   if (!fetch_ || what.fetch != fetches_)
     return; // Another one began meanwhile, and asks for a state that is newer.
+  if (!what.is_stored && member_->is_mending()) // Applying does not wait until there is room.
+    return give_up_mending("the disk has no room for a second state");
   fetch_->stored(what.is_stored, now_ms());
   if (what.adopted == 0)
     return;

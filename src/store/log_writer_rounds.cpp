@@ -56,7 +56,7 @@ void log_writer::round(log_inbox::contents what) {
     obey(std::move(one));
   submit(std::move(what.proposals));
   read_now(std::move(what.readers));
-  give_up_mending();
+  mend_under_its_leader();
   pump();
   ask_for_state();
   report();

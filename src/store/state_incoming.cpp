@@ -4,6 +4,8 @@
 #include "src/store/state_files.hpp"
 #include "src/store/state_store.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstdio>
 
@@ -15,17 +17,40 @@ write_failure to_failure(const problem& why) {
   return {why.kind == problem_kind::exhausted, to_text(why)};
 }
 
+/// LMDB writes to the lock through memory: a page that the disk has no room for would be a SIGBUS.
+std::optional<write_failure> reserve_lock(const std::filesystem::path& folder) {
+  constexpr off_t more_than_it_takes = 64 << 10;
+  const auto place = folder / "lock.mdb";
+  auto fd = open_file(place, O_RDWR | O_CREAT);
+  if (!fd)
+    return to_failure(fd.error());
+  if (::fallocate(fd->get(), FALLOC_FL_KEEP_SIZE, 0, more_than_it_takes) == 0)
+    return {};
+  if (errno == ENOSPC || errno == EDQUOT) // Not every file system can.
+    return to_failure(file_problem(errno, "reserve room", place));
+  return {};
+}
+
 } // namespace
 
-std::optional<write_failure> state_store::clear_incoming() {
+std::optional<write_failure> state_store::drop_incoming() {
   incoming_.reset();
   const auto folder = folder_ / state_files::incoming;
   std::error_code failed;
   std::filesystem::remove_all(folder, failed);
   if (failed)
     return write_failure{false, "removing " + folder.string() + " failed: " + failed.message()};
+  return {};
+}
+
+std::optional<write_failure> state_store::clear_incoming() {
+  if (auto failed = drop_incoming())
+    return failed;
+  const auto folder = folder_ / state_files::incoming;
   if (auto made = make_folder(folder); !made)
     return to_failure(made.error());
+  if (auto failed = reserve_lock(folder))
+    return failed;
   auto open = state_files::open(folder, map_bytes_);
   if (!open)
     return to_failure(open.error());
@@ -83,8 +108,9 @@ std::optional<write_failure> state_store::put_in_place() {
   std::error_code ignored; // It is empty, and in nobody's way.
   std::filesystem::remove(from, ignored);
   incoming_->disk->moved(folder_);
+  std::shared_ptr<state_files> old; // Closed when nobody waits for the lock any more.
   std::lock_guard hold{mutex_};
-  in_force_ = std::exchange(incoming_, {});
+  old = std::exchange(in_force_, std::exchange(incoming_, {}));
   return {};
 }
 

@@ -56,6 +56,8 @@ public:
   // -- a state that comes in
   /// What came in before goes, and new files are begun.
   std::optional<write_failure> clear_incoming();
+  /// What came in goes, and its room is the disk's again.
+  std::optional<write_failure> drop_incoming();
   /// Keys grow from page to page.
   std::optional<write_failure> write_incoming(const std::vector<stored_row>& page);
   /// The files in force go; those that came in take their place, as of `index`.

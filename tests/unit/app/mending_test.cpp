@@ -50,8 +50,12 @@ TEST_CASE("the others hear of the damage first, and one try comes a while after 
   m.found(begun);
   CHECK_FALSE(m.is_due(follower(), true, begun + mending::pause - 1ns));
   CHECK(m.is_due(follower(), true, begun + mending::pause));
-  CHECK_FALSE(m.is_due(follower(), true, begun + 2 * mending::pause - 1ns));
-  CHECK(m.is_due(follower(), true, begun + 2 * mending::pause));
+  auto at = begun + mending::pause;
+  for (auto pause : {1, 2, 4, 8, 16, 16}) {
+    CHECK_FALSE(m.is_due(follower(), true, at + pause * mending::pause - 1ns));
+    at += pause * mending::pause;
+    CHECK(m.is_due(follower(), true, at));
+  }
 }
 
 TEST_CASE("a disk that is damaged again and again is not mended for ever, and is to be replaced") {

@@ -110,6 +110,28 @@ TEST_CASE("a mending that is cut in the middle leaves the old state, or the new 
   CHECK(is_equal_at(all, id, spoilt.seq));
 }
 
+TEST_CASE("a disk without room for a second state keeps the old one, and is mended once it has") {
+  group all;
+  all.grow_to(3);
+  const auto spoilt = all.put(all.identity("spoilt"));
+  const auto id = spoil_a_follower(all, spoilt.seq);
+  all.fill_disk_of(id);
+  std::atomic<bool> has_asked = false;
+  all.inspect_pages([&](state_page&) { return has_asked = true; });
+  while (!has_asked)
+    if (mend(all.engine(id)))
+      all.wait_until([&] { return !all.engine(id).status().is_fetching; });
+  const auto last = all.put(all.identity("without-room"));
+  CHECK(all.tables_at(id, last.seq)->head.chain == last.chain); // It applies, and does not wait.
+  CHECK(all.engine(id).status().taken_over == 0);
+  CHECK_FALSE(is_equal_at(all, id, spoilt.seq));
+  CHECK_FALSE(std::filesystem::exists(all.directory(id).ledger() / "incoming"));
+
+  all.fill_disk_of(0);
+  mend_for_good(all, id);
+  CHECK(is_equal_at(all, id, spoilt.seq));
+}
+
 TEST_CASE("a leader is not mended, and who is goes on with its old state when the leader is gone") {
   group all;
   all.grow_to(3);
