@@ -209,6 +209,7 @@ void blob_keeper::run() {
     carry_out(exchange_.tick(now));
     look(now);
     read_again(now);
+    ask_for_damaged(now);
   }
   turn_away();
 }
@@ -352,46 +353,6 @@ void blob_keeper::look(steady_time now) {
   missing_ = missing;
   for (const auto& blob : wanted)
     carry_out(exchange_.miss(blob, now));
-}
-
-/// A copy that is not what it was is fetched anew, from whoever has a sound one.
-void blob_keeper::read_again(steady_time now) {
-  auto tables = options_.reads_again ? named() : nullptr;
-  auto found = tables ? scrub_.look(*tables, now) : std::nullopt;
-  if (!found)
-    return;
-  const bool is_still_to_come = found->wrong && found->wrong->kind == problem_kind::not_found
-                                && options_.fetches_all && !here_.contains(found->blob);
-  {
-    std::lock_guard hold{mutex_};
-    scrub_rounds_ = scrub_.rounds();
-    if (is_still_to_come)
-      return; // It is missing, which is no damage: `look` asks for it.
-    if (!found->wrong)
-      damaged_.erase(found->blob);
-    else
-      damaged_[found->blob] = to_text(*found->wrong);
-  }
-  if (!found->wrong)
-    return;
-  log::error("blob_damaged", {{"why", to_text(*found->wrong)}});
-  if (options_.fetches_all)
-    carry_out(exchange_.fetch(found->blob, now));
-}
-
-std::shared_ptr<const ledger::tables> blob_keeper::named() const {
-  std::lock_guard hold{mutex_};
-  return tables_;
-}
-
-std::map<digest, std::string> blob_keeper::damaged() const {
-  std::lock_guard hold{mutex_};
-  return damaged_;
-}
-
-std::uint64_t blob_keeper::scrub_rounds() const {
-  std::lock_guard hold{mutex_};
-  return scrub_rounds_;
 }
 
 } // namespace assay::app

@@ -93,6 +93,7 @@ private:
   void carry_out(blobs::effects all);
   void look(steady_time now);
   void read_again(steady_time now);
+  void ask_for_damaged(steady_time now);
   std::shared_ptr<const ledger::tables> named() const;
   void turn_away();
   bool is_here(const digest& blob) const;
@@ -131,6 +132,7 @@ private:
   std::map<digest, steady_time> pauses_;     ///< Nobody could give it: not before then.
   std::shared_ptr<const ledger::tables> looked_at_;
   steady_time next_look_;
+  steady_time next_ask_; ///< For damaged ones.
   std::atomic<std::uint64_t> missing_ = 0;
   std::thread thread_;
 };

@@ -312,12 +312,17 @@ def scenario_f14_bit_flip():
 
         expect(flip(state, mark.encode()), "its bytes are in the state")
         blob.write_bytes(flipped(blob.read_bytes()))
+        w.pause("a")
+        w.pause("b")  # So that nobody leads whom it could take a sound state from.
         w.begin("c")
 
-        def shut():
-            status, said = w.ask_admin("c", "GET", "ledger/export")
-            return status == 409 and f"record {number}" in str(said)
-        eventually(shut, "c finds it, and shows nothing of its copy")
+        def is_shut():
+            status, said = w.read_admin("c", "ledger/export")
+            return status == 409 and f"record {number}" in said
+        eventually(is_shut, "c finds it, and shows nothing of its copy")
+        w.resume("a")
+        w.resume("b")
+        w.settled()
         w.put("a", "meanwhile")
         eventually(lambda: "assay_ledger_mended 1" in w.metrics("c"), "it takes a sound state")
         w.says("c", f"record {number}", "a whole state of the leader's takes its place")
