@@ -73,6 +73,23 @@ class Writers:
         eventually(lambda: len(self.acknowledged) >= least, f"{count} more records are acknowledged", patience)
 
 
+    def rate(self, since, until):
+        """Acknowledgements per second in that span of `time.monotonic()`."""
+        return sum(since <= done < until for _, done, _ in list(self.acknowledged)) / (until - since)
+
+    def p99(self, since, until):
+        """Seconds from an attempt to its acknowledgement, of those that were begun in that span."""
+        took = sorted(done - begun for begun, done, _ in list(self.acknowledged) if since <= begun < until)
+        expect(len(took) >= 100, "enough records for a 99th percentile", len(took))
+        return took[int(len(took) * 0.99)]
+
+
+def within(what, ratio, bound):
+    """A bound of the matrix on a ratio within one run; printed, for whoever writes it down."""
+    print(f"  {what}: {ratio:.2f} times (at most {bound})", flush=True)
+    expect(ratio <= bound, what, ratio, bound)
+
+
 class Harmed(Cluster):
     def __init__(self, **roles):
         super().__init__(**(roles or {"a": BOTH, "b": BOTH, "c": BOTH}))

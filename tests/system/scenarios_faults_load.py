@@ -1,9 +1,10 @@
 """The rows of the fault matrix where one member is far behind, slow to read, or has a clock that runs a little wrong."""
 
+import contextlib
 import threading
 import time
 
-from cluster_faults import Harmed, is_slow, passed, three
+from cluster_faults import Harmed, is_slow, passed, three, within
 from scenarios_faults_cluster import memory_of
 from world import BIN, Skipped, eventually, expect
 
@@ -46,15 +47,39 @@ def scenario_f21_far_behind():
         push_log(w, lead, LOG_KEPT * (30 if is_slow() else 2) + 100)
         term = w.term(lead)
         with w.writing(lead, other) as load:
-            load.more(5)
+            begun = time.monotonic()
+            load.more(1000 if is_slow() else 5, 300)
+            back = time.monotonic()
             w.begin(gone)
             eventually(lambda: "fetching a state" in (w.root / f"{gone}.log").read_text(), "the log does not reach back so far")
             load.more(20)
             w.settled()
+            if is_slow():
+                within("F21, p99 of an acknowledgement while one catches up",
+                       load.p99(back, time.monotonic()) / load.p99(begun, back), 2)
             # A machine that is busy with others may make one of its own; who is behind makes none.
             expect(w.term(lead) <= term + 1, "no elections", term, w.term(lead))
             expect(not load.refused or w.term(lead) != term, "nothing was refused", *load.refused[:3])
         w.check(load.names())
+
+
+@contextlib.contextmanager
+def large_records(w, lead):
+    """One after the other; what is yielded grows with each."""
+    is_over = threading.Event()
+    put = []
+
+    def go_on():
+        while not is_over.is_set():
+            w.ask_admin(lead, "POST", "apply", w.large(f"large-{len(put)}"))
+            put.append(time.monotonic())
+    thread = threading.Thread(target=go_on, daemon=True)
+    thread.start()
+    try:
+        yield put
+    finally:
+        is_over.set()
+        thread.join(20)
 
 
 def scenario_f28_slow_reader():
@@ -70,26 +95,28 @@ def scenario_f28_slow_reader():
                 is_over.wait(0.9)
                 w.resume(slow)
                 is_over.wait(0.05)
-        with w.writing(lead, other) as load:
-            load.more(5)
+        with w.writing(lead, other) as load, large_records(w, lead) as large:
+            begun = time.monotonic()
+            load.more(1000 if is_slow() else 5, 300)
             term = w.term(lead)
             before = memory_of(w.members[lead].process)
             spells = threading.Thread(target=doze, daemon=True)
+            dozing = time.monotonic()
             spells.start()
             try:
-                until = time.monotonic() + (120 if is_slow() else 5)
-                number = 0
-                while time.monotonic() < until:
-                    w.ask_admin(lead, "POST", "apply", w.large(f"large-{number}"))
-                    number += 1
+                sent = len(large)
+                passed(120 if is_slow() else 5)
                 load.more(20)
+                if is_slow():
+                    within("F28, p99 of an acknowledgement while one reads slowly",
+                           load.p99(dozing, time.monotonic()) / load.p99(begun, dozing), 1.2)
             finally:
                 is_over.set()
                 spells.join(20)
             grown = memory_of(w.members[lead].process) - before
             expect(grown <= BUDGETS, "memory", f"{grown:.0f} MiB")
             expect(not load.refused or w.term(lead) != term, "nothing was refused", *load.refused[:3])
-            expect(number > 3, "large ones were taken meanwhile", number)
+            expect(len(large) > sent + 3, "large ones were taken meanwhile", len(large) - sent)
         w.settled()
         w.check(load.names())
 

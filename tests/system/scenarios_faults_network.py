@@ -1,6 +1,9 @@
 """The rows of the fault matrix that cut or spoil the network between coordinators, each in namespaces of its own."""
 
-from cluster_faults import Networked, is_slow, passed
+import contextlib
+import time
+
+from cluster_faults import Networked, is_slow, passed, within
 from world import eventually, expect
 
 ELECTION = 1.0  # Seconds without a word from the leader.
@@ -46,14 +49,28 @@ def scenario_f07_one_way():
             w.check(load.names())
 
 
+@contextlib.contextmanager
+def crowd(w, count):
+    """So many writers at each member: what a bad line takes from one is less to many."""
+    with contextlib.ExitStack() as loads:
+        yield [loads.enter_context(w.writing(*w.alive(), tag=f"crowd{i}")) for i in range(count)]
+
+
 def scenario_f08_bad_line():
     """Late, lost, doubled and reordered packets everywhere: slower, and nothing else."""
     with Networked().form() as w:
-        with w.writing(*w.alive()) as load:
+        with w.writing(*w.alive()) as load, crowd(w, 20 if is_slow() else 0) as others:
             load.more(10)
+            begun = time.monotonic()
+            passed(30 if is_slow() else 0)
             term = w.term()
+            spoilt = time.monotonic()
             w.network.spoil(50, 20, 10, 5)
-            load.more(300 if is_slow() else 15, 120)
+            load.more(300 if is_slow() else 15, 240)
+            if is_slow():
+                clean = sum(one.rate(begun, spoilt) for one in (load, *others))
+                bad = sum(one.rate(spoilt, time.monotonic()) for one in (load, *others))
+                within("F8, acknowledgements a second on clean lines to those on bad ones", clean / bad, 1 / 0.3)
             # None on an idle machine; one that is busy with others may add some of its own, but not one after the other.
             expect(w.term() - term <= (20 if is_slow() else 5), "few elections", term, w.term())
             w.network.heal()
