@@ -89,6 +89,7 @@ struct status_answer {
   bool has_session = false;
   std::vector<fabric::replica_report> replicas;
   std::vector<fabric::native_sample> samples;
+  std::string draining; ///< Why nothing new is started; empty: it is.
 };
 
 using uplink_actor = caf::typed_actor<

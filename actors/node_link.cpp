@@ -1,6 +1,7 @@
 #include "actors/node_link.hpp"
 
 #include "src/base/log.hpp"
+#include "src/ledger/host_duty.hpp"
 #include "src/ledger/observed.hpp"
 #include "src/ledger/serving.hpp"
 #include "src/wire/record_codec.hpp"
@@ -75,6 +76,7 @@ void node_link_state::hear(agent_said& what) {
     connected_ = true;
     replicas_.clear();
     inventory_.reset();
+    told_duty_.reset();
     // What was asked for in the old session may never have arrived.
     std::erase_if(artifacts_, [](const auto& one) {
       return one.second.state == fabric::artifact_state::absent
@@ -98,6 +100,7 @@ void node_link_state::hear(fabric::inventory& what) {
     hear(report);
   stop_strays();
   note_stack();
+  tell_duty();
   want_artifacts();
 }
 
@@ -206,6 +209,7 @@ void node_link_state::learn(const tables_changed& what) {
   meet_pools();
   stop_strays();
   note_stack();
+  tell_duty();
   want_artifacts();
   for (const auto& [manifest, report] : artifacts_) {
     if (report.state != fabric::artifact_state::verified)
@@ -242,6 +246,16 @@ void node_link_state::note_stack_of(const fabric::replica_report& adopted, const
     record(std::move(*change), "version reported by the adopted server");
 }
 
+/// The agent keeps what it was told beyond its session, so each one begins with how things are.
+void node_link_state::tell_duty() {
+  if (!tables_.tables || !inventory_ || !connected_)
+    return;
+  auto why = ledger::why_kept(*tables_.tables, options_.host);
+  if (std::exchange(told_duty_, why) == why)
+    return;
+  options_.send(options_.host, fabric::drain_host{tables_.epoch, !why.empty(), why});
+}
+
 /// Has the files of every artifact that could run here verified before it is to be launched.
 void node_link_state::want_artifacts() {
   if (!tables_.tables || !connected_)
@@ -273,7 +287,8 @@ host_answer node_link_state::answer() const {
     connected_,
     inventory_.value_or(fabric::inventory{}),
     samples_,
-    replicas_};
+    replicas_,
+    events_};
   auto since =
     std::chrono::duration_cast<std::chrono::milliseconds>(self_->clock().now() - sampled_);
   for (auto& sample : what.samples)
@@ -328,9 +343,14 @@ void node_link_state::report_host(const pool_actor& to) const {
     .memory_bytes = inventory_->host_memory_bytes,
     .fingerprint = inventory_->fingerprint.sum,
   };
-  for (const auto& device : inventory_->devices)
-    if (device.family != catalog::family::cpu)
+  for (const auto& device : inventory_->devices) {
+    if (device.family == catalog::family::cpu)
+      continue;
+    if (device.state == fabric::device_state::offered)
       report.devices.push_back(device.id);
+    else if (device.state != fabric::device_state::in_use)
+      report.sick[device.id] = device.why;
+  }
   for (const auto& [manifest, artifact] : artifacts_)
     if (artifact.state == fabric::artifact_state::verified)
       report.verified.push_back(manifest);

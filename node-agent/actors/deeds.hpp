@@ -53,10 +53,6 @@ public:
 
   virtual void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) = 0;
 
-  /// The log of a replica that runs or ran, at most `bytes` of its end.
-  virtual std::string
-  read_log(const replica_id& replica, std::uint64_t generation, std::size_t bytes) = 0;
-
   /// False when no session took it.
   virtual bool send(const fabric::agent_message& message) = 0;
 };

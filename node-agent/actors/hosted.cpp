@@ -2,7 +2,6 @@
 
 #include "node-agent/families/cpu.hpp"
 #include "node-agent/host/artifact_check.hpp"
-#include "node-agent/runtime/log_file.hpp"
 #include "src/base/log.hpp"
 #include "src/base/overloaded.hpp"
 
@@ -94,13 +93,6 @@ void hosted::verify(const fabric::artifact_manifest& artifact, artifact_answer a
     if (auto saved = around_.digests->save(); !saved)
       log::warn("digest_cache_not_saved", {{"why", to_text(saved.error())}});
   });
-}
-
-std::string
-hosted::read_log(const replica_id& replica, std::uint64_t generation, std::size_t bytes) {
-  auto directory = around_.replicas_directory / folder_name(replica, generation);
-  auto errors = read_log_tail(directory / "stderr.log", bytes);
-  return read_log_tail(directory / "stdout.log", bytes - errors.size()) + errors;
 }
 
 bool hosted::send(const fabric::agent_message& message) {

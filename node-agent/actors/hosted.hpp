@@ -29,8 +29,6 @@ public:
   result<std::shared_ptr<replica_deeds>, problem>
   take_over(const std::string& directory, artifact_answer answer) override;
   void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) override;
-  std::string
-  read_log(const replica_id& replica, std::uint64_t generation, std::size_t bytes) override;
   bool send(const fabric::agent_message& message) override;
 
 private:

@@ -11,9 +11,6 @@ namespace assay::agent {
 
 namespace {
 
-constexpr std::size_t chunk_bytes = 256 << 10;
-constexpr std::size_t log_bytes_most = 8 << 20;
-
 fabric::native_samples told_at(wall_ms now, std::vector<fabric::native_sample> samples) {
   for (auto& sample : samples) // A clock that was set back makes nothing younger than new.
     sample.age = std::chrono::milliseconds{std::max<std::int64_t>(now.value - sample.at.value, 0)};
@@ -160,10 +157,6 @@ void uplink_state::carry_out(const fabric::stop_replica& command) {
     ));
 }
 
-void uplink_state::carry_out(const fabric::forget_replica& command) {
-  end_replica({command.replica, command.generation}, "no longer watched", {});
-}
-
 void uplink_state::end_replica(const key& which, std::string why, std::chrono::milliseconds grace) {
   auto found = runtimes_.find(which);
   if (found != runtimes_.end())
@@ -175,20 +168,9 @@ void uplink_state::carry_out(const fabric::verify_artifact& command) {
 }
 
 void uplink_state::carry_out(const fabric::drain_host& command) {
-  draining_ = command.on ? std::optional{command.reason} : std::nullopt;
-  log::info("drain", {{"on", command.on ? "yes" : "no"}, {"why", command.reason}});
-}
-
-void uplink_state::carry_out(const fabric::want_log& command) {
-  auto wanted = std::min<std::uint64_t>(command.bytes_at_most, log_bytes_most);
-  auto text = host_->read_log(command.replica, command.generation, wanted);
-  fabric::log_chunk chunk{command.replica, command.generation, 0, {}, false};
-  do {
-    chunk.bytes = text.substr(chunk.offset, chunk_bytes);
-    chunk.last = chunk.offset + chunk.bytes.size() >= text.size();
-    tell(chunk);
-    chunk.offset += chunk.bytes.size();
-  } while (!chunk.last);
+  auto now = command.on ? std::optional{command.reason} : std::nullopt;
+  if (std::exchange(draining_, now) != now)
+    log::info("drain", {{"on", command.on ? "yes" : "no"}, {"why", command.reason}});
 }
 
 void uplink_state::learn(fabric::replica_report& report) {
@@ -271,7 +253,7 @@ void uplink_state::answer_offer(result<implementation_id, problem> taken) {
 }
 
 status_answer uplink_state::status() const {
-  status_answer answer{has_session_, {}, samples_};
+  status_answer answer{has_session_, {}, samples_, draining_.value_or("")};
   for (const auto& [which, report] : reports_)
     if (!has_ended(report))
       answer.replicas.push_back(report);

@@ -44,10 +44,8 @@ private:
   void carry_out(const fabric::start_replica& command);
   void carry_out(const fabric::adopt_replica& command);
   void carry_out(const fabric::stop_replica& command);
-  void carry_out(const fabric::forget_replica& command);
   void carry_out(const fabric::verify_artifact& command);
   void carry_out(const fabric::drain_host& command);
-  void carry_out(const fabric::want_log& command);
   void carry_out(const fabric::adopt_outcome& outcome);
   template <class Other>
   void carry_out(const Other&) {} // Welcome, heartbeats and farewells end in the fabric's thread.

@@ -155,7 +155,9 @@ open_monitor(caf::actor_system& system, const uplink_actor& uplink, const monito
           200,
           "application/json",
           json::serialize(json::object{
-            {"sessions", status->has_session ? 1 : 0}, {"replicas", status->replicas.size()}})};
+            {"sessions", status->has_session ? 1 : 0},
+            {"replicas", status->replicas.size()},
+            {"draining", status->draining}})};
       return refuse(
         {problem_kind::not_found, "there is nothing at " + r.path, "", "/metrics or /healthz"}
       );

@@ -59,11 +59,21 @@ struct agent_heartbeat {
   friend bool operator==(const agent_heartbeat&, const agent_heartbeat&) = default;
 };
 
+/// Whether a device is there for work.
+enum class device_state : std::uint8_t {
+  offered,
+  in_use, ///< Somebody else computes on it: nothing new is started there.
+  sick,   ///< Its own word or its driver's: what runs on it is ended.
+  lost,   ///< It is on the bus, and its library does not see it.
+};
+
 struct device {
   catalog::family family = catalog::family::cpu;
   std::string id; ///< UUID or PCI address; never an index.
   std::string name;
   std::uint64_t memory_bytes = 0;
+  device_state state = device_state::offered;
+  std::string why; ///< Of any state but `offered`: the native cause.
 
   friend bool operator==(const device&, const device&) = default;
 };
@@ -178,15 +188,23 @@ struct native_samples {
   friend bool operator==(const native_samples&, const native_samples&) = default;
 };
 
-/// Answers `want_log`; `offset` counts from the start of the replica's log.
-struct log_chunk {
-  replica_id replica;
-  std::uint64_t generation = 0;
-  std::uint64_t offset = 0;
-  std::string bytes;
-  bool last = false;
+/// Something that happened to a device, in its vendor's words: an Xid, a RAS error, an NRT code.
+struct device_event {
+  catalog::family family = catalog::family::cpu;
+  std::string device; ///< A device's id; empty: of the host.
+  std::string name;   ///< `Xid`
+  std::int64_t code = 0;
+  std::string text; ///< Raw, as it was logged.
+  wall_ms at;
 
-  friend bool operator==(const log_chunk&, const log_chunk&) = default;
+  friend bool operator==(const device_event&, const device_event&) = default;
+};
+
+/// The newest ones of a host, oldest first; a full list, at most `limits::device_events`.
+struct device_events {
+  std::vector<device_event> events;
+
+  friend bool operator==(const device_events&, const device_events&) = default;
 };
 
 /// `assay-agent adopt`: a server that somebody else started asks to be taken in.
@@ -230,9 +248,9 @@ using agent_message = std::variant<
   replica_report,
   artifact_report,
   native_samples,
-  log_chunk,
   adopt_offer,
-  join>;
+  join,
+  device_events>;
 
 // -- coordinator to agent ---------------------------------------------------------------------
 
@@ -309,15 +327,6 @@ struct adopt_replica {
   friend bool operator==(const adopt_replica&, const adopt_replica&) = default;
 };
 
-/// Stop watching an adopted replica; its process is left alone.
-struct forget_replica {
-  std::uint64_t epoch = 0;
-  replica_id replica;
-  std::uint64_t generation = 0;
-
-  friend bool operator==(const forget_replica&, const forget_replica&) = default;
-};
-
 struct verify_artifact {
   std::uint64_t epoch = 0;
   artifact_manifest artifact;
@@ -325,22 +334,14 @@ struct verify_artifact {
   friend bool operator==(const verify_artifact&, const verify_artifact&) = default;
 };
 
-/// Start nothing new on this host (`on`), or take work again.
+/// Start nothing new on this host (`on`), or take work again. Said at the beginning of each session
+/// and on each change.
 struct drain_host {
   std::uint64_t epoch = 0;
   bool on = true;
   std::string reason;
 
   friend bool operator==(const drain_host&, const drain_host&) = default;
-};
-
-/// Send the last `bytes_at_most` of a replica's log as `log_chunk`s.
-struct want_log {
-  replica_id replica;
-  std::uint64_t generation = 0;
-  std::uint64_t bytes_at_most = 0;
-
-  friend bool operator==(const want_log&, const want_log&) = default;
 };
 
 /// Answers `adopt_offer`.
@@ -413,10 +414,8 @@ using coordinator_message = std::variant<
   start_replica,
   stop_replica,
   adopt_replica,
-  forget_replica,
   verify_artifact,
   drain_host,
-  want_log,
   closing,
   joined,
   adopt_outcome>;

@@ -38,7 +38,6 @@ struct fake_host : host_deeds {
   std::vector<std::shared_ptr<fake_replica>> replicas;
   std::vector<fabric::agent_message> sent;
   std::optional<problem> refuses;
-  std::string log;
 
   result<std::shared_ptr<replica_deeds>, problem>
   make_replica(const order& what, artifact_answer) override {
@@ -66,9 +65,6 @@ struct fake_host : host_deeds {
   }
   void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) override {
     answer({artifact.id, {}, fabric::artifact_state::verified});
-  }
-  std::string read_log(const replica_id&, std::uint64_t, std::size_t bytes) override {
-    return log.substr(log.size() - std::min(log.size(), bytes));
   }
   bool send(const fabric::agent_message& message) override {
     sent.push_back(message);
@@ -408,26 +404,6 @@ TEST_CASE("an offer that a lost session leaves open is answered at once") {
     told_of_offer(s, "http://127.0.0.1:8000", [&] { s.close(); }).find("the session ended")
     != std::string::npos
   );
-}
-
-TEST_CASE("a log is sent in chunks, and the last one says so") {
-  scene s;
-  s.host->log = std::string(300'000, 'x') + "end";
-  s.command(fabric::want_log{{"r"}, 1, 1'000'000});
-  auto chunks = s.host->all<fabric::log_chunk>();
-  REQUIRE(chunks.size() == 2);
-  CHECK_FALSE(chunks[0].last);
-  CHECK(chunks[1].last);
-  CHECK(chunks[1].offset == chunks[0].bytes.size());
-  CHECK(chunks[1].bytes.ends_with("end"));
-}
-
-TEST_CASE("an empty log is one empty last chunk") {
-  scene s;
-  s.command(fabric::want_log{{"r"}, 1, 100});
-  auto chunks = s.host->all<fabric::log_chunk>();
-  REQUIRE(chunks.size() == 1);
-  CHECK(chunks[0].last);
 }
 
 // -- PROBE ------------------------------------------------------------------------------------

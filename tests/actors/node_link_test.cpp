@@ -131,6 +131,55 @@ TEST_CASE("a changed stack is told of all of the host's replicas") {
     CHECK(report.fingerprint == sha256("2"));
 }
 
+namespace {
+
+std::vector<fabric::drain_host> drains(const scene& s) {
+  std::vector<fabric::drain_host> said;
+  for (const auto& one : s.sent)
+    if (const auto* drain = std::get_if<fabric::drain_host>(&one))
+      said.push_back(*drain);
+  return said;
+}
+
+} // namespace
+
+TEST_CASE("an agent is told what its host may be used for, on each change and in each session") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  REQUIRE(drains(s).size() == 1);
+  CHECK_FALSE(drains(s)[0].on);
+  s.ledger.must(ledger::cluster_version{2});
+  s.ledger.must(ledger::host_standing{{"node"}, ledger::host_duty::draining, "a new fan"});
+  REQUIRE(drains(s).size() == 2);
+  CHECK(drains(s)[1].on);
+  CHECK(drains(s)[1].reason.ends_with(": a new fan"));
+  s.ledger.must(ledger::cluster_version{3}); // Nothing of this host.
+  s.say(scene::stack("2"));
+  CHECK(drains(s).size() == 2);
+  s.say(scene::stack("2"), 2);
+  REQUIRE(drains(s).size() == 3);
+  CHECK(drains(s)[2].on);
+  s.ledger.must(ledger::host_standing{{"node"}, ledger::host_duty::in_service, "it is in"});
+  REQUIRE(drains(s).size() == 4);
+  CHECK_FALSE(drains(s)[3].on);
+}
+
+TEST_CASE("a pool is offered the devices that are there for work, and told which are sick or lost"
+) {
+  scene s;
+  s.meet_pool();
+  auto what = scene::stack("1");
+  using enum fabric::device_state;
+  for (auto [id, state] : {std::pair{"a", offered}, {"b", in_use}, {"c", sick}, {"d", lost}})
+    what.devices.push_back({catalog::family::nvidia, id, "H100", 1, state, "why " + std::string{id}}
+    );
+  s.say(what);
+  auto report = s.at_pool->all<pool::host_reported>().back();
+  CHECK(report.devices == std::vector<std::string>{"a"});
+  CHECK(report.sick == std::map<std::string, std::string>{{"c", "why c"}, {"d", "why d"}});
+}
+
 TEST_CASE("the pool is told whether a replica's end was ordered at its host, or came by itself") {
   scene s;
   s.meet_pool();
