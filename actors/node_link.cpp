@@ -76,7 +76,7 @@ void node_link_state::hear(agent_said& what) {
     connected_ = true;
     replicas_.clear();
     inventory_.reset();
-    told_duty_.reset();
+    told_.reset();
     // What was asked for in the old session may never have arrived.
     std::erase_if(artifacts_, [](const auto& one) {
       return one.second.state == fabric::artifact_state::absent
@@ -162,9 +162,12 @@ void node_link_state::hear(const fabric::artifact_report& what) {
     record(std::move(change), matches ? "files verified on the host" : "files do not match");
 }
 
+/// An agent tells them family by family.
 void node_link_state::hear(fabric::native_samples& what) {
-  samples_ = std::move(what.samples);
-  sampled_ = self_->clock().now();
+  if (what.samples.empty())
+    return;
+  auto& of_family = samples_[what.samples.front().family];
+  of_family = {std::move(what.samples), self_->clock().now()};
 }
 
 void node_link_state::lose(const agent_lost& what) {
@@ -250,10 +253,12 @@ void node_link_state::note_stack_of(const fabric::replica_report& adopted, const
 void node_link_state::tell_duty() {
   if (!tables_.tables || !inventory_ || !connected_)
     return;
-  auto why = ledger::why_kept(*tables_.tables, options_.host);
-  if (std::exchange(told_duty_, why) == why)
-    return;
-  options_.send(options_.host, fabric::drain_host{tables_.epoch, !why.empty(), why});
+  const auto& host = options_.host;
+  auto why = ledger::why_kept(*tables_.tables, host);
+  fabric::drain_host now{
+    tables_.epoch, !why.empty(), why, ledger::decided_at(*tables_.tables, host)};
+  if (std::exchange(told_, now) != now)
+    options_.send(host, now);
 }
 
 /// Has the files of every artifact that could run here verified before it is to be launched.
@@ -286,13 +291,17 @@ host_answer node_link_state::answer() const {
     options_.session,
     connected_,
     inventory_.value_or(fabric::inventory{}),
-    samples_,
+    {},
     replicas_,
     events_};
-  auto since =
-    std::chrono::duration_cast<std::chrono::milliseconds>(self_->clock().now() - sampled_);
-  for (auto& sample : what.samples)
-    sample.age += since;
+  for (const auto& [family, one] : samples_) {
+    auto since =
+      std::chrono::duration_cast<std::chrono::milliseconds>(self_->clock().now() - one.at);
+    for (auto sample : one.samples) {
+      sample.age += since;
+      what.samples.push_back(std::move(sample));
+    }
+  }
   return what;
 }
 
@@ -348,7 +357,7 @@ void node_link_state::report_host(const pool_actor& to) const {
       continue;
     if (device.state == fabric::device_state::offered)
       report.devices.push_back(device.id);
-    else if (device.state != fabric::device_state::in_use)
+    else if (device.state != fabric::device_state::withheld)
       report.sick[device.id] = device.why;
   }
   for (const auto& [manifest, artifact] : artifacts_)

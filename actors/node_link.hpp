@@ -100,10 +100,13 @@ private:
   std::optional<fabric::inventory> inventory_;
   std::map<std::uint64_t, fabric::replica_report> replicas_; ///< By generation.
   std::map<digest, fabric::artifact_report> artifacts_;      ///< By manifest.
-  std::vector<fabric::native_sample> samples_;
-  steady_time sampled_{}; ///< When they came.
+  struct family_samples {
+    std::vector<fabric::native_sample> samples;
+    steady_time at{}; ///< When they came.
+  };
+  std::map<catalog::family, family_samples> samples_;
   std::vector<fabric::device_event> events_;
-  std::optional<std::string> told_duty_; ///< In this session: why the host is kept from work.
+  std::optional<fabric::drain_host> told_; ///< In this session: what the host may be used for.
   /// Facts that were proposed and may not be in the tables yet, by digest; true once answered.
   std::map<digest, bool> proposed_;
 };

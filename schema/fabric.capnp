@@ -79,7 +79,7 @@ struct Device {
 
 enum DeviceState {
   offered @0;
-  inUse @1;
+  withheld @1;
   sick @2;
   lost @3;
 }
@@ -299,6 +299,7 @@ struct DrainHost {
   epoch @0 :UInt64;
   on @1 :Bool;
   reason @2 :Text;
+  decidedAt @3 :Int64;  # ms since 1970 UTC; not on: what happened to devices before is forgiven
 }
 
 # What became of an offer.

@@ -33,7 +33,8 @@ ruling change(change_set& c, const host_standing& p) {
     );
   if (p.reason.empty())
     return refuse("no_reason", "whoever decides what a host may be used for says why");
-  if (duty_of(c.tables, p.host) == p.duty)
+  // To resume a host that is in service is a decision too: it forgives what its devices had.
+  if (duty_of(c.tables, p.host) == p.duty && p.duty != host_duty::in_service)
     return refuse(
       "unchanged",
       "the host " + in_quotes(p.host.value) + " is " + std::string{words_of(p.duty)} + " already"
@@ -60,6 +61,11 @@ std::string why_kept(const tables& t, const host_id& host) {
   const auto& s = *row->standing;
   return "host " + host.value + " is " + std::string{words_of(s.duty)} + " since "
          + time_text(s.since) + ", by " + s.author + ": " + s.reason;
+}
+
+wall_ms decided_at(const tables& t, const host_id& host) {
+  auto* row = find(t.identities, host.value);
+  return row && row->standing ? row->standing->since : wall_ms{};
 }
 
 std::map<host_id, pool::kept_host> kept_hosts(const tables& t) {

@@ -27,6 +27,9 @@ host_duty duty_of(const tables& t, const host_id& host);
 /// service.
 std::string why_kept(const tables& t, const host_id& host);
 
+/// When that was decided last; 0: never. What a device had before a resume is forgiven.
+wall_ms decided_at(const tables& t, const host_id& host);
+
 /// The hosts that are kept from work, for pools.
 std::map<host_id, pool::kept_host> kept_hosts(const tables& t);
 

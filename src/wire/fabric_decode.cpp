@@ -384,7 +384,11 @@ verify_artifact read(field_reader& in, s::VerifyArtifact::Reader m) {
 }
 
 drain_host read(field_reader& in, s::DrainHost::Reader m) {
-  return {.epoch = m.getEpoch(), .on = m.getOn(), .reason = in.text(m.getReason())};
+  return {
+    .epoch = m.getEpoch(),
+    .on = m.getOn(),
+    .reason = in.text(m.getReason()),
+    .decided_at = {m.getDecidedAt()}};
 }
 
 adopt_outcome read(field_reader& in, s::AdoptOutcome::Reader m) {

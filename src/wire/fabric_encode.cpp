@@ -295,6 +295,7 @@ void put(s::FromCoordinator::Builder to, const drain_host& m) {
   b.setEpoch(m.epoch);
   b.setOn(m.on);
   b.setReason(text(m.reason));
+  b.setDecidedAt(m.decided_at.value);
 }
 
 void put(s::FromCoordinator::Builder to, const adopt_outcome& m) {

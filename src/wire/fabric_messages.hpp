@@ -62,9 +62,9 @@ struct agent_heartbeat {
 /// Whether a device is there for work.
 enum class device_state : std::uint8_t {
   offered,
-  in_use, ///< Somebody else computes on it: nothing new is started there.
-  sick,   ///< Its own word or its driver's: what runs on it is ended.
-  lost,   ///< It is on the bus, and its library does not see it.
+  withheld, ///< Nothing new: somebody else computes on it, or its library does not answer.
+  sick,     ///< Its own word or its driver's: what runs on it is ended.
+  lost,     ///< It is on the bus, and its library does not show it.
 };
 
 struct device {
@@ -340,6 +340,7 @@ struct drain_host {
   std::uint64_t epoch = 0;
   bool on = true;
   std::string reason;
+  wall_ms decided_at; ///< Not `on`: what happened to devices before is forgiven; 0: nothing is.
 
   friend bool operator==(const drain_host&, const drain_host&) = default;
 };

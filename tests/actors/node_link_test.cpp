@@ -5,6 +5,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+
 namespace assay {
 
 namespace {
@@ -171,7 +173,7 @@ TEST_CASE("a pool is offered the devices that are there for work, and told which
   s.meet_pool();
   auto what = scene::stack("1");
   using enum fabric::device_state;
-  for (auto [id, state] : {std::pair{"a", offered}, {"b", in_use}, {"c", sick}, {"d", lost}})
+  for (auto [id, state] : {std::pair{"a", offered}, {"b", withheld}, {"c", sick}, {"d", lost}})
     what.devices.push_back({catalog::family::nvidia, id, "H100", 1, state, "why " + std::string{id}}
     );
   s.say(what);
@@ -419,6 +421,18 @@ TEST_CASE("samples grow older while nothing newer comes") {
   auto told = s.stage.ask<host_answer>(s.link, host_question{}).samples;
   REQUIRE(told.size() == 1);
   CHECK(told[0].age == std::chrono::milliseconds{3'020});
+}
+
+TEST_CASE("what one family says leaves the figures of another as they are") {
+  scene s;
+  fabric::native_sample cpu, card;
+  card.family = catalog::family::nvidia;
+  s.say(fabric::native_samples{{cpu}});
+  s.say(fabric::native_samples{{card, card}});
+  s.say(fabric::native_samples{{cpu, cpu, cpu}});
+  auto told = s.stage.ask<host_answer>(s.link, host_question{}).samples;
+  CHECK(std::ranges::count(told, catalog::family::cpu, &fabric::native_sample::family) == 3);
+  CHECK(std::ranges::count(told, catalog::family::nvidia, &fabric::native_sample::family) == 2);
 }
 
 TEST_CASE("the start of an adopted replica reaches the agent as an order to watch its URL") {

@@ -35,7 +35,7 @@ inline fabric::inventory an_inventory_of_states() {
     all.devices.push_back({catalog::family::nvidia, std::move(id), "H100", 1, state, std::move(why)}
     );
   };
-  add("GPU-1", device_state::in_use, "pid 7 holds 3 bytes");
+  add("GPU-1", device_state::withheld, "pid 7 holds 3 bytes");
   add("GPU-2", device_state::sick, "Xid 79");
   add("0000:65:00.0", device_state::lost, "NVML 15");
   return all;
@@ -182,6 +182,7 @@ inline std::vector<std::pair<std::string, coordinator_message>> coordinator_samp
      adopt_replica{3, {"r"}, {"i"}, {"m"}, 1, {"http"}, "text", "http://127.0.0.1:8000", 2}},
     {"verify_artifact", verify_artifact{3, a_manifest()}},
     {"drain_host", drain_host{3, false, "repaired"}},
+    {"drain_host_decided", drain_host{3, false, "repaired", {9}}},
     {"closing", closing{closing_reason::protocol, "too old"}},
     {"joined", joined{true, {"host-2"}, "welcome"}},
     {"welcome_coordinators",

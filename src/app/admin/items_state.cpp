@@ -28,7 +28,7 @@ json::value value_of(const fabric::native_value& value) {
 }
 
 std::string text_of(const fabric::device& d) {
-  constexpr std::array<std::string_view, 4> states{"offered", "in use", "sick", "lost"};
+  constexpr std::array<std::string_view, 4> states{"offered", "withheld", "sick", "lost"};
   auto text = d.name + ": " + std::string{states[static_cast<std::size_t>(d.state)]};
   return d.why.empty() ? text : text + ", " + d.why;
 }
