@@ -118,6 +118,7 @@ void node_link_state::hear(fabric::replica_report& what) {
     .secret = what.secret,
     .fingerprint = inventory_ ? stack_of(what).sum : what.fingerprint,
     .slots = what.slots,
+    .devices = what.devices,
     .reason = what.reason,
     .was_ordered = what.phase == replica_phase::gone,
     .loopback = what.loopback,

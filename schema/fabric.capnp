@@ -141,6 +141,7 @@ struct ReplicaReport {
   adopted @16 :Bool;
   loopback @17 :Text;  # which one its host's 127.0.0.1 is; empty: not told
   engine @18 :Text;  # the version that the engine gave; empty: none yet, or it gives none
+  devices @19 :List(Text);  # ids of those it was started on
 }
 
 enum ArtifactState {

@@ -115,6 +115,12 @@ std::optional<std::string> uplink_state::refusal(const Command& command) const {
   for (const auto& [other, actor] : runtimes_)
     if (other.first == command.replica && other.second > command.generation)
       return "generation " + std::to_string(other.second) + " of it runs already";
+  if constexpr (requires { command.devices; })
+    for (const auto& [other, report] : reports_)
+      for (const auto& device : report.devices)
+        if (other.first != command.replica && !has_ended(report)
+            && std::find(command.devices.begin(), command.devices.end(), device) != command.devices.end())
+          return "device " + device + " belongs to " + other.first.value;
   return {};
 }
 

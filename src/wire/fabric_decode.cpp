@@ -183,6 +183,7 @@ replica_report read(field_reader& in, s::ReplicaReport::Reader m) {
     .adopted = m.getAdopted(),
     .engine = in.text(m.getEngine()),
     .loopback = in.text(m.getLoopback()),
+    .devices = in.texts(m.getDevices()),
   };
 }
 

@@ -131,6 +131,7 @@ void put(s::FromAgent::Builder to, const replica_report& m) {
   b.setAdopted(m.adopted);
   b.setLoopback(text(m.loopback));
   b.setEngine(text(m.engine));
+  put(b.initDevices(count(m.devices.size())), m.devices);
 }
 
 void put(s::FromAgent::Builder to, const artifact_report& m) {

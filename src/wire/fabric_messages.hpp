@@ -138,6 +138,7 @@ struct replica_report {
   bool adopted = false; ///< Somebody else started it.
   std::string engine;   ///< The version that the engine gave; empty: it gave none.
   std::string loopback; ///< `own_loopback` of its host; empty: an older agent, which does not say.
+  std::vector<std::string> devices; ///< Ids of those it was started on.
 
   friend bool operator==(const replica_report&, const replica_report&) = default;
 };

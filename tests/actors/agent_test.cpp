@@ -49,6 +49,8 @@ struct fake_host : host_deeds {
       [&](const auto& o) {
         made->report.replica = o.replica;
         made->report.generation = o.generation;
+        if constexpr (requires { o.devices; })
+          made->report.devices = o.devices;
       },
       what
     );
@@ -262,6 +264,22 @@ TEST_CASE("an older generation than the one that runs is refused") {
   s.command(start(1));
   CHECK(s.host->replicas.size() == 1);
   CHECK(s.phases().back() == replica_phase::failed);
+}
+
+TEST_CASE("no two replicas get one device, until the one that has it ended") {
+  scene s;
+  auto first = start(1), second = start(2);
+  first.devices = {"GPU-1", "GPU-2"};
+  second.replica = {"other"};
+  second.devices = {"GPU-2"};
+  s.command(first);
+  s.command(second);
+  CHECK(s.host->replicas.size() == 1);
+  CHECK(s.phases().back() == replica_phase::failed);
+  second.devices = {"GPU-3"};
+  second.generation = 3;
+  s.command(second);
+  CHECK(s.host->replicas.size() == 2);
 }
 
 TEST_CASE("a draining host starts nothing until it is told otherwise") {

@@ -182,6 +182,17 @@ TEST_CASE("a pool is offered the devices that are there for work, and told which
   CHECK(report.sick == std::map<std::string, std::string>{{"c", "why c"}, {"d", "why d"}});
 }
 
+TEST_CASE("a pool is told on which devices a replica is, so that a new leader gives none out twice"
+) {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  auto report = scene::replica(1);
+  report.devices = {"GPU-1"};
+  s.say(report);
+  CHECK(s.at_pool->all<pool::replica_reported>().back().devices == report.devices);
+}
+
 TEST_CASE("the pool is told whether a replica's end was ordered at its host, or came by itself") {
   scene s;
   s.meet_pool();

@@ -68,6 +68,13 @@ inline fabric::replica_report a_report_of_host() {
   return report;
 }
 
+/// One of an agent that says on which devices it is.
+inline fabric::replica_report a_report_of_devices() {
+  auto report = a_report_of_host();
+  report.devices = {"GPU-8f1c", "GPU-9a00"};
+  return report;
+}
+
 inline fabric::artifact_manifest a_manifest() {
   return {
     .id = {"m/a"},
@@ -165,6 +172,7 @@ inline std::vector<std::pair<std::string, agent_message>> agent_samples() {
     {"join", join{"host-2", {a_digest(6).bytes}}},
     {"join_member", a_join()},
     {"replica_report_loopback", a_report_of_host()},
+    {"replica_report_devices", a_report_of_devices()},
     {"inventory_device_states", an_inventory_of_states()},
     {"device_events",
      device_events{
