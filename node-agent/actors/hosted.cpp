@@ -163,6 +163,7 @@ fabric::inventory accelerator_family::inventory_of(const family_state& state) {
 
 std::vector<fabric::native_sample> to_fabric(const std::vector<telemetry::sample>& samples) {
   std::vector<fabric::native_sample> all;
+  all.reserve(samples.size());
   for (const auto& one : samples)
     all.push_back(to_fabric(one));
   return all;

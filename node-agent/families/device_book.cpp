@@ -69,6 +69,19 @@ void device_book::remember() {
     if (all.size() == before)
       all.push_back(std::move(d));
   }
+  // What was shown once and is not even spoken of any more.
+  for (const auto& [id, was] : known_)
+    if (std::ranges::find(all, id, &probed_device::id) == all.end() && newest_.fault.empty())
+      all.push_back(
+        {id,
+         was.pci,
+         was.name,
+         was.memory_bytes,
+         {},
+         device_state::lost,
+         "its family shows it no more",
+         {}}
+      );
   newest_.devices = std::move(all);
 }
 

@@ -168,6 +168,7 @@ visible_devices(family f, const environment& inherited, const std::vector<probed
       return unexpected{seen.error()};
     // A second mask counts in what the first one left.
     std::vector<const probed_device*> next;
+    next.reserve(seen->size());
     for (const auto& id : *seen)
       next.push_back(*std::ranges::find(
         left, id, [](const auto* d) -> const auto& { return d->id; }
@@ -175,6 +176,7 @@ visible_devices(family f, const environment& inherited, const std::vector<probed
     left = std::move(next);
   }
   std::vector<std::string> ids;
+  ids.reserve(left.size());
   for (const auto* d : left)
     ids.push_back(d->id);
   return ids;

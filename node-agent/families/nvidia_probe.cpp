@@ -5,8 +5,6 @@
 #include "src/base/device_limits.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <iostream>
 
 namespace assay::agent {
 
@@ -215,17 +212,14 @@ std::vector<telemetry::sample> kernel_log::samples(wall_ms now) const {
 
 // -- the child --------------------------------------------------------------------------------
 
-int run_nvidia_probe(const fs::path& root) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::unique_ptr<nvml::library> lib;
-  kernel_log log{root};
-  for (std::string question; std::getline(std::cin, question);) {
-    if (question != probe_question)
-      return 2;
-    auto look = look_once(lib, log, root);
-    std::cout << to_line(look) << std::endl;
-  }
-  return 0;
+std::function<family_look()> nvidia_looker(const fs::path& root) {
+  struct in_hand {
+    explicit in_hand(const fs::path& root) : log{root} {}
+    std::unique_ptr<nvml::library> lib;
+    kernel_log log;
+  };
+  return
+    [root, has = std::make_shared<in_hand>(root)] { return look_once(has->lib, has->log, root); };
 }
 
 } // namespace assay::agent

@@ -56,7 +56,7 @@ private:
   std::optional<std::uint64_t> last_;
 };
 
-/// Answers the agent's questions on standard input until there are no more; the exit code.
-int run_nvidia_probe(const std::filesystem::path& root);
+/// Looks, again and again, with one library and one place in the log in hand.
+std::function<family_look()> nvidia_looker(const std::filesystem::path& root);
 
 } // namespace assay::agent

@@ -9,7 +9,6 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 
 namespace assay::agent::nvml {
 
@@ -18,8 +17,6 @@ namespace {
 constexpr auto file_name = "libnvidia-ml.so.1";
 constexpr std::size_t processes_first = 64;
 constexpr std::size_t processes_most = 4'096;
-constexpr std::uint32_t none_32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::uint64_t none_64 = std::numeric_limits<std::uint64_t>::max();
 constexpr unsigned mig_most = 64;
 
 template <class Function>

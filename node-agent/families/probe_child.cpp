@@ -52,6 +52,7 @@ std::vector<std::string> child_environment() {
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> all;
+  all.reserve(texts.size() + 1);
   for (auto& one : texts)
     all.push_back(one.data());
   all.push_back(nullptr);

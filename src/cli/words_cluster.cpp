@@ -17,6 +17,7 @@ int join_host(const std::string& token, const std::vector<std::string>& rest) {
   std::vector<std::string> words{agent, "join", token};
   words.insert(words.end(), rest.begin(), rest.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& one : words)
     argv.push_back(one.data());
   argv.push_back(nullptr);

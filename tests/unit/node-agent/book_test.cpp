@@ -85,6 +85,16 @@ TEST_CASE("a device that is lost keeps its name and hides no other one") {
   CHECK(s.state("GPU-b") == "offered");
 }
 
+TEST_CASE("a device that its family no longer speaks of is lost") {
+  scene s;
+  s.book.learn(two(), nobody);
+  auto look = two();
+  look.devices.pop_back();
+  s.book.learn(look, nobody);
+  CHECK(s.state("GPU-b") == "lost");
+  CHECK(s.state("GPU-a") == "offered");
+}
+
 TEST_CASE("one that was lost before it was ever shown goes by its address") {
   scene s;
   s.book.learn(with_lost_b(), nobody);
