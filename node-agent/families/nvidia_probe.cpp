@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 namespace assay::agent {
 
@@ -53,13 +54,44 @@ void name_devices(family_look& look) {
   }
 }
 
+/// The library's own word on Xids, for an agent that may not read the kernel's log. It has a number
+/// and no text, and begins with the first look.
+class xid_listener {
+public:
+  void hear(nvml::library& lib, nvml::device d, const std::string& id) {
+    if (!ids_.contains(d))
+      lib.listen_to(d);
+    ids_[d] = id;
+  }
+  void tell(const nvml::library& lib, wall_ms now, family_look& look) const {
+    for (const auto& one : lib.news()) {
+      auto id = ids_.find(one.of);
+      xid_line line{"", one.code, "Xid " + std::to_string(one.code) + ", as NVML says"};
+      look.events.push_back(
+        {{
+           .family = catalog::family::nvidia,
+           .device = id == ids_.end() ? std::string{} : id->second,
+           .name = "Xid",
+           .code = one.code,
+           .text = line.text,
+           .at = now,
+         },
+         why_sick(line).value_or("")}
+      );
+    }
+  }
+
+private:
+  std::map<nvml::device, std::string> ids_;
+};
+
 /// All that one open library shows, each device in place of its partitions where it has some.
 struct shown_devices {
   std::vector<probed_device> all;
   std::string missing; ///< Why handles were refused.
 };
 
-shown_devices show(const nvml::library& lib, family_look& look, wall_ms now) {
+shown_devices show(nvml::library& lib, xid_listener* listener, family_look& look, wall_ms now) {
   shown_devices shown;
   auto handles = lib.handles();
   if (!handles) {
@@ -75,6 +107,8 @@ shown_devices show(const nvml::library& lib, family_look& look, wall_ms now) {
     }
     auto whole = lib.describe(one.of);
     lib.sample(one.of, whole.id, now, look.samples);
+    if (listener)
+      listener->hear(lib, one.of, whole.id);
     auto parts = lib.partitions(one.of, whole);
     if (parts.empty())
       parts.push_back(std::move(whole));
@@ -83,29 +117,41 @@ shown_devices show(const nvml::library& lib, family_look& look, wall_ms now) {
   return shown;
 }
 
-family_look look_once(std::unique_ptr<nvml::library>& lib, kernel_log& log, const fs::path& root) {
+/// What one child has in hand from look to look.
+struct in_hand {
+  explicit in_hand(const fs::path& root) : log{root} {}
+
+  std::unique_ptr<nvml::library> lib;
+  kernel_log log;
+  xid_listener listener; ///< Used where the log may not be read.
+};
+
+family_look look_once(in_hand& has, const fs::path& root) {
   family_look look;
   auto now = wall_now();
   auto bus = nvidia_devices(read_pci_bus(root));
-  if (!lib) {
+  if (!has.lib) {
     auto opened = nvml::library::open();
     if (opened)
-      lib = std::move(*opened);
+      has.lib = std::move(*opened);
     else
       look.fault = opened.error();
   }
   shown_devices shown{{}, look.fault};
-  if (lib) {
-    shown = show(*lib, look, now);
-    look.stack = lib->stack();
+  auto* listener = has.log.is_open() ? nullptr : &has.listener;
+  if (has.lib) {
+    shown = show(*has.lib, listener, look, now);
+    look.stack = has.lib->stack();
   }
   auto is_ours = [&root](const pci_device& d) { return is_within_reach(d, root); };
   look.devices = join_bus(std::move(shown.all), bus, shown.missing, is_ours);
-  look.events = log.news();
+  look.events = has.log.news();
+  if (has.lib && listener)
+    listener->tell(*has.lib, now, look);
   if (look.events.size() > limits::device_events)
     look.events.erase(look.events.begin(), look.events.end() - limits::device_events);
   name_devices(look);
-  std::ranges::move(log.samples(now), std::back_inserter(look.samples));
+  std::ranges::move(has.log.samples(now), std::back_inserter(look.samples));
   return look;
 }
 
@@ -213,13 +259,7 @@ std::vector<telemetry::sample> kernel_log::samples(wall_ms now) const {
 // -- the child --------------------------------------------------------------------------------
 
 std::function<family_look()> nvidia_looker(const fs::path& root) {
-  struct in_hand {
-    explicit in_hand(const fs::path& root) : log{root} {}
-    std::unique_ptr<nvml::library> lib;
-    kernel_log log;
-  };
-  return
-    [root, has = std::make_shared<in_hand>(root)] { return look_once(has->lib, has->log, root); };
+  return [root, has = std::make_shared<in_hand>(root)] { return look_once(*has, root); };
 }
 
 } // namespace assay::agent

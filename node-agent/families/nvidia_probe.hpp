@@ -43,6 +43,8 @@ public:
   kernel_log(const kernel_log&) = delete;
   kernel_log& operator=(const kernel_log&) = delete;
 
+  bool is_open() const { return file_ >= 0; }
+
   /// By PCI address. Records that the kernel overwrote before they were read are counted.
   std::vector<probed_event> news();
 

@@ -59,6 +59,9 @@ functions symbols_of(void* in) {
   find(in, "nvmlDeviceGetMaxMigDeviceCount", f.mig_count);
   find(in, "nvmlDeviceGetMigDeviceHandleByIndex", f.mig_handle);
   find(in, "nvmlDeviceGetAttributes_v2", f.attributes);
+  find(in, "nvmlEventSetCreate", f.event_set);
+  find(in, "nvmlDeviceRegisterEvents", f.register_events);
+  find(in, "nvmlEventSetWait_v2", f.wait_event);
   return f;
 }
 
@@ -288,6 +291,22 @@ std::string library::health(device d) const {
       return "NVML: remapped rows wait for a reset";
   }
   return {};
+}
+
+bool library::listen_to(device d) {
+  if (!events_ && call(f_.event_set, &events_) != ok)
+    events_ = nullptr;
+  return events_ && call(f_.register_events, d, xid_event, events_) == ok;
+}
+
+std::vector<library::xid> library::news() const {
+  std::vector<xid> found;
+  event_data data;
+  while (events_ && found.size() < limits::device_events
+         && call(f_.wait_event, events_, &data, 0U) == ok)
+    if (data.type == xid_event)
+      found.push_back({data.device, static_cast<std::int64_t>(data.data)});
+  return found;
 }
 
 std::vector<probed_device> library::partitions(device d, const probed_device& whole) const {

@@ -47,6 +47,15 @@ public:
   void
   sample(device d, const std::string& id, wall_ms now, std::vector<telemetry::sample>& to) const;
 
+  /// From now on Xids of this device are told. False: the driver does not.
+  bool listen_to(device d);
+  struct xid {
+    device of = nullptr;
+    std::int64_t code = 0;
+  };
+  /// Those since it was asked last, without waiting for more.
+  std::vector<xid> news() const;
+
   /// `NVML 15: GPU is lost`
   std::string text_of(code c) const;
 
@@ -58,6 +67,7 @@ private:
 
   void* opened_;
   functions f_;
+  void* events_ = nullptr; ///< The library's set of what we listen to.
 };
 
 /// The state of a figure for a code: unsupported, not there now, or failed.

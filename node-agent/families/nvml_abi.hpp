@@ -19,6 +19,7 @@ inline constexpr code not_supported = 3;
 inline constexpr code no_permission = 4;
 inline constexpr code not_found = 6;
 inline constexpr code too_small = 7;
+inline constexpr code timed_out = 10;
 inline constexpr code function_missing = 13;
 inline constexpr code lost = 15;
 inline constexpr code reset_required = 16;
@@ -80,6 +81,16 @@ struct temperature_v1 {
 };
 static_assert(sizeof(temperature_v1) == 12);
 
+struct event_data {
+  nvml::device device = nullptr;
+  std::uint64_t type = 0;
+  std::uint64_t data = 0; ///< The number of an Xid.
+  std::uint32_t instance = 0;
+  std::uint32_t compute_instance = 0;
+};
+static_assert(sizeof(event_data) == 32);
+inline constexpr std::uint64_t xid_event = 8;
+
 struct attributes {
   std::uint32_t counts[8] = {};
   std::uint64_t memory_mib = 0;
@@ -129,6 +140,9 @@ struct functions {
   code (*mig_count)(device, unsigned*) = nullptr;           ///< ..GetMaxMigDeviceCount
   code (*mig_handle)(device, unsigned, device*) = nullptr;  ///< ..MigDeviceHandleByIndex
   code (*attributes)(device, nvml::attributes*) = nullptr;  ///< ..GetAttributes_v2
+  code (*event_set)(void**) = nullptr;                      ///< nvmlEventSetCreate
+  code (*register_events)(device, unsigned long long, void*) = nullptr; ///< ..RegisterEvents
+  code (*wait_event)(void*, event_data*, unsigned) = nullptr;           ///< nvmlEventSetWait_v2
 };
 
 } // namespace assay::agent::nvml

@@ -10,6 +10,7 @@
  *   uint CALL NUMBER     what a call gives: all ones, 200000, ...
  *   action I NUMBER      recovery action
  *   pending I            remapped rows wait for a reset
+ *   event I NUMBER       an Xid of device I, told once for each text of the file
  *   driver TEXT          the driver's version
  *
  * A handle is the device's number plus one, a part's is 1000 * (device + 1) + part. Built with OLD it lacks what
@@ -261,3 +262,34 @@ int nvmlDeviceGetAttributes_v2(device d, attributes *to) {
   return 0;
 }
 #endif
+
+typedef struct { device of; uint64_t type, data; unsigned instance, compute; } event_data;
+static unsigned long long listens; /* A bit for each device. */
+
+int nvmlEventSetCreate(void **to) { *to = &listens; return code_of("EventSetCreate", NULL); }
+int nvmlDeviceRegisterEvents(device d, unsigned long long types, void *set) {
+  (void)set;
+  if (types & 8)
+    listens |= 1ull << number_of(d);
+  return code_of("RegisterEvents", d);
+}
+int nvmlEventSetWait_v2(void *set, event_data *to, unsigned timeout) {
+  static int told[64];
+  (void)set;
+  (void)timeout;
+  for (int i = 0; i < 64; ++i) {
+    char rest[64];
+    int code = line_of("event", NULL, i, rest, sizeof rest) ? atoi(rest) : 0;
+    if (code == told[i] || !(listens & 1ull << i))
+      continue;
+    told[i] = code;
+    if (code == 0)
+      continue;
+    memset(to, 0, sizeof *to);
+    to->of = (device)(intptr_t)(i + 1);
+    to->type = 8;
+    to->data = (uint64_t)code;
+    return 0;
+  }
+  return 10;
+}

@@ -481,6 +481,30 @@ TEST_CASE("an Xid of the kernel's log makes its device sick, and no other") {
   CHECK(device(watched->look(), "GPU-00000002")->state == device_state::offered);
 }
 
+TEST_CASE("where the kernel's log may not be read the library tells of Xids, each once") {
+  gpu_host host;
+  host.plug("65", "0");
+  host.plug("66", "1");
+  auto watched = host.watch();
+  CHECK(watched->look().events.empty());
+  host.tell("devices 2\nevent 1 79\n");
+  auto seen = watched->look();
+  CHECK(device(seen, "GPU-00000001")->state == device_state::offered);
+  CHECK(device(seen, "GPU-00000002")->why == "Xid 79: fallen off the bus");
+  CHECK(watched->look().events.size() == 1);
+}
+
+TEST_CASE("where the log can be read the library is not asked as well, so that nothing counts twice"
+) {
+  gpu_host host;
+  host.plug("65", "0");
+  host.log("6,1,1000,-;NVRM: loading");
+  auto watched = host.watch();
+  watched->look();
+  host.tell("devices 1\nevent 0 79\n");
+  CHECK(watched->look().events.empty());
+}
+
 TEST_CASE("a replica is bound among the families, to what it was given or to nothing") {
   gpu_host host;
   host.plug("65", "0");
