@@ -1,5 +1,7 @@
 #include "node-agent/families/device_mask.hpp"
 
+#include "src/base/device_limits.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -84,6 +86,35 @@ bool is_order_known(
   });
 }
 
+std::uint64_t number_of(const std::vector<const probed_device*>& counted, std::size_t place) {
+  return counted[place]->number.value_or(place);
+}
+
+const probed_device*
+find_by_number(const std::vector<const probed_device*>& counted, std::uint64_t number) {
+  for (std::size_t place = 0; place < counted.size(); ++place)
+    if (number_of(counted, place) == number)
+      return counted[place];
+  return nullptr;
+}
+
+/// `0-3` is what Neuron's mask writes for four cores; other families have no such entries.
+std::vector<std::string> entries_of(family f, const std::string& value) {
+  std::vector<std::string> all;
+  for (auto& entry : split(value, ',')) {
+    auto dash = entry.find('-');
+    auto first = number_in(entry.substr(0, dash));
+    auto last = dash == std::string::npos ? first : number_in(entry.substr(dash + 1));
+    if (f != family::neuron || !first || !last || *last < *first || *last - *first >= limits::probe_list) {
+      all.push_back(std::move(entry));
+      continue;
+    }
+    for (auto n = *first; n <= *last; ++n)
+      all.push_back(std::to_string(n));
+  }
+  return all;
+}
+
 /// One entry of a mask; a whole id or the beginning of just one.
 const probed_device*
 find_by_id(const std::vector<const probed_device*>& counted, const std::string& entry) {
@@ -108,7 +139,7 @@ result<std::vector<std::string>, problem> apply_mask(
   const std::vector<const probed_device*>& counted
 ) {
   std::vector<std::string> left;
-  for (const auto& entry : split(value, ',')) {
+  for (const auto& entry : entries_of(f, value)) {
     auto at = number_in(entry);
     if (at && !is_order_known(f, inherited, counted))
       return unexpected{bad_mask(
@@ -117,7 +148,7 @@ result<std::vector<std::string>, problem> apply_mask(
         "its numbers count the fastest device first, and the devices differ: name UUIDs, or set "
         "CUDA_DEVICE_ORDER=PCI_BUS_ID"
       )};
-    const auto* found = at                 ? (*at < counted.size() ? counted[*at] : nullptr)
+    const auto* found = at                 ? find_by_number(counted, *at)
                         : entry.size() < 4 ? nullptr
                                            : find_by_id(counted, entry);
     if (!found)
@@ -133,7 +164,7 @@ result<std::vector<std::string>, problem> apply_mask(
 }
 
 /// `0-3,5` for `range`.
-std::string ranges_of(std::set<std::size_t> numbers) {
+std::string ranges_of(const std::set<std::uint64_t>& numbers) {
   std::string text;
   for (auto it = numbers.begin(); it != numbers.end();) {
     auto first = *it, last = first;
@@ -199,7 +230,7 @@ result<device_binding_env, problem> bind_devices(
   const auto& plan = how->second;
   auto counted = numbered(all);
   device_binding_env made;
-  std::set<std::size_t> numbers;
+  std::set<std::uint64_t> numbers;
   for (const auto& id : ids) {
     auto at = std::ranges::find(
       counted, id, [](const auto* d) -> const auto& { return d->id; }
@@ -218,7 +249,7 @@ result<device_binding_env, problem> bind_devices(
           + "' names devices by `id: " + plan.identifier + "`",
         "devices",
         "write `id: uuid` if the engine takes UUIDs; else turn MIG off"}};
-    auto number = static_cast<std::size_t>(at - counted.begin());
+    auto number = number_of(counted, static_cast<std::size_t>(at - counted.begin()));
     numbers.insert(number);
     made.mask += (made.mask.empty() ? "" : plan.separator)
                  + (plan.identifier == "uuid" ? id : std::to_string(number));

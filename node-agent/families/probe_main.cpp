@@ -1,6 +1,7 @@
 #include "node-agent/families/probe_main.hpp"
 
 #include "node-agent/families/amd_probe.hpp"
+#include "node-agent/families/neuron_probe.hpp"
 #include "node-agent/families/nvidia_probe.hpp"
 
 #include <signal.h>
@@ -16,6 +17,8 @@ std::function<family_look()>
 looker_of(const std::string& family, const std::filesystem::path& root) {
   if (family == "amd")
     return [root] { return look_at_amd(root, wall_now()); };
+  if (family == "neuron")
+    return neuron_looker(root);
   return nvidia_looker(root);
 }
 

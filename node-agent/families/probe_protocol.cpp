@@ -43,6 +43,8 @@ json::object to_json(const probed_device& d) {
     {"processes", std::move(processes)}};
   if (d.used_bytes)
     made["used_bytes"] = *d.used_bytes;
+  if (d.number)
+    made["number"] = *d.number;
   return made;
 }
 
@@ -144,6 +146,7 @@ probed_device device_of(const json::object& from) {
     .used_bytes = number_at<std::uint64_t>(from, "used_bytes"),
     .state = static_cast<fabric::device_state>(word_at(from, "state", state_words)),
     .why = text_at(from, "why"),
+    .number = number_at<std::uint64_t>(from, "number"),
   };
   if (d.id.empty())
     throw refused{"a device has no `id`"};

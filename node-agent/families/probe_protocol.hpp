@@ -37,6 +37,7 @@ struct probed_device {
   fabric::device_state state = fabric::device_state::offered; ///< `withheld` is ours to say.
   std::string why;
   std::vector<device_process> processes;
+  std::optional<std::uint64_t> number; ///< What its runtime's mask calls it; nothing: its place.
 
   friend bool operator==(const probed_device&, const probed_device&) = default;
 };

@@ -170,7 +170,9 @@ command parse_command_line(int argc, char** argv) {
   hold->group("");
   probe_command asked;
   auto* probe = app.add_subcommand("probe", "Internal: look at one family of devices");
-  probe->add_option("family", asked.family)->required()->check(CLI::IsMember({"nvidia", "amd"}));
+  probe->add_option("family", asked.family)
+    ->required()
+    ->check(CLI::IsMember({"nvidia", "amd", "neuron"}));
   probe->add_option("--root", asked.root);
   probe->group("");
   auto* stop = app.add_subcommand("stop", "End the running agent of a data directory");

@@ -140,6 +140,22 @@ TEST_CASE("a replica is told its devices as its profile says, and in an order th
   CHECK(range->mask == "0,2-3");
 }
 
+TEST_CASE("a core goes by the number that its runtime gives it, whatever its place") {
+  std::vector<probed_device> cores;
+  for (std::uint64_t n : {4, 5, 6, 7})
+    cores.push_back({.id = "nc" + std::to_string(n), .pci = "0000:00:1f.0", .number = n});
+  auto seen = visible_devices(family::neuron, {{"NEURON_RT_VISIBLE_CORES", "4-5,7"}}, cores);
+  REQUIRE(seen);
+  CHECK(*seen == std::vector<std::string>{"nc4", "nc5", "nc7"});
+  for (const auto* mask : {"0-3", "5-4", "4-", "4-99999999"})
+    CHECK_FALSE(visible_devices(family::neuron, {{"NEURON_RT_VISIBLE_CORES", mask}}, cores));
+  catalog::runtime_profile made;
+  made.devices[family::neuron] = {"NEURON_RT_VISIBLE_CORES", "range", "-", {}};
+  auto bound = bind_devices(family::neuron, made, {"nc7", "nc5", "nc6"}, cores);
+  REQUIRE(bound);
+  CHECK(bound->mask == "5-7");
+}
+
 TEST_CASE("what cannot be bound is refused, and nothing is started") {
   auto all = four();
   all.push_back({.id = "MIG-1", .pci = "0000:60:00.0", .name = "MIG 1g"});
