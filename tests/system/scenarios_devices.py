@@ -167,3 +167,35 @@ def scenario_devices_under_a_mask():
         expect("'7' names none of the 2 devices" in host["event 1"], "what is wrong with the mask", host)
         agent.send_signal(signal.SIGTERM)
         agent.wait(30)
+
+
+def scenario_devices_of_amd():
+    """AMD's devices from KFD's topology and the driver's files: shown, in their own words, and one that vanishes is lost."""
+    with World() as w:
+        class Tree:
+            root, told = w.root / "machine", w.root / "none"
+        device = Tree.root / "sys/bus/pci/devices/0000:05:00.0"
+        node = Tree.root / "sys/class/kfd/kfd/topology/nodes/1"
+        driver = Tree.root / "drivers/amdgpu"
+        for folder in (device, node, driver, Tree.root / "sys/module/amdgpu"):
+            folder.mkdir(parents=True)
+        for name, text in (("vendor", "0x1002"), ("device", "0x74a1"), ("class", "0x120000"), ("gpu_busy_percent", "37"),
+                           ("product_name", "AMD Instinct MI300X")):
+            (device / name).write_text(text + "\n")
+        (device / "driver").symlink_to(driver)
+        (node / "properties").write_text("simd_count 152\ngfx_target_version 90402\nlocation_id 1280\ndomain 0\nunique_id 4660\n")
+        (node / "gpu_id").write_text("101\n")
+        (Tree.root / "sys/module/amdgpu/version").write_text("6.8.5\n")
+        w.start()
+        agent, _, port = gpu_host(w, Tree)
+        name = "device GPU-0000000000001234"
+        host = eventually(lambda: (lambda h: h if name in h else None)(shown(w)), "its device is known")
+        expect(host[name] == "AMD Instinct MI300X (gfx942): offered", "what it is", host)
+        expect(host["stack amd.driver"] == "6.8.5", "the driver is part of the stack", host)
+        text = eventually(lambda: (lambda t: t if "amdgpu_gpu_busy_percent" in t else None)(
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30).read().decode()), "its figures are there")
+        expect('amdgpu_gpu_busy_percent{device="GPU-0000000000001234",unit="%"} 37' in text, "under its own prefix")
+        (node / "properties").unlink()
+        eventually(lambda: ": lost, its family shows it no more" in shown(w)[name], "its loss is seen", 15)
+        agent.send_signal(signal.SIGTERM)
+        agent.wait(30)
