@@ -85,7 +85,8 @@ struct Payload {
     jobEnded @25 :JobEnded;
     servingSummary @26 :ServingSummary;
     clusterVersion @27 :ClusterVersion;
-    hostStanding @28 :HostStanding;  # of schema version 2
+    # Of schema version 2:
+    hostStanding @28 :HostStanding;
   }
 }
 
