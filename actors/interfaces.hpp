@@ -113,6 +113,7 @@ struct host_answer {
   fabric::inventory inventory;
   std::vector<fabric::native_sample> samples;
   std::map<std::uint64_t, fabric::replica_report> reports; ///< By generation.
+  std::vector<fabric::device_event> events;                ///< The newest, oldest first.
 };
 
 using node_link_actor = caf::typed_actor<

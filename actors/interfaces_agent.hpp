@@ -9,6 +9,7 @@
 // Messages never leave the process, so they are plain structs and CAF is told not to serialise
 // them. What leaves the process is described in schema/fabric.capnp.
 
+#include "node-agent/families/news.hpp"
 #include "node-agent/runtime/life.hpp"
 #include "src/base/problem.hpp"
 #include "src/base/result.hpp"
@@ -89,6 +90,22 @@ struct status_answer {
   bool has_session = false;
   std::vector<fabric::replica_report> replicas;
   std::vector<fabric::native_sample> samples;
+  std::string draining; ///< Why nothing new is started; empty: it is.
+};
+
+/// From the PROBE of a family.
+struct family_found {
+  catalog::family family = catalog::family::cpu;
+  fabric::inventory found; ///< The devices are the family's; the rest is said by `cpu` alone, but
+                           ///< for the fingerprint, which is the whole host's.
+};
+struct family_figures {
+  catalog::family family = catalog::family::cpu;
+  std::vector<fabric::native_sample> samples;
+};
+struct family_events {
+  catalog::family family = catalog::family::cpu;
+  std::vector<fabric::device_event> events;
 };
 
 using uplink_actor = caf::typed_actor<
@@ -102,9 +119,10 @@ using uplink_actor = caf::typed_actor<
   caf::reacts_to<fabric::replica_report>,
   // From worker threads: how far a check of an artifact is.
   caf::reacts_to<fabric::artifact_report>,
-  // From a PROBE: what the host has, and its figures.
-  caf::reacts_to<fabric::inventory>,
-  caf::reacts_to<fabric::native_samples>,
+  // From a PROBE: what the host has of its family, its figures, and what happened to its devices.
+  caf::reacts_to<family_found>,
+  caf::reacts_to<family_figures>,
+  caf::reacts_to<family_events>,
   caf::replies_to<adopt_question>::with<adopt_answer>,
   caf::replies_to<status_question>::with<status_answer>,
   caf::replies_to<stop_all>::with<all_stopped>>;
@@ -116,7 +134,7 @@ struct probe_now {};
 
 /// What the family answered; from a worker thread.
 struct family_sampled {
-  std::vector<fabric::native_sample> samples;
+  family_news news;
 };
 struct family_discovered {
   fabric::inventory inventory;
@@ -141,8 +159,9 @@ ASSAY_IN_PROCESS(agent::coordinator_said)
 ASSAY_IN_PROCESS(agent::replica_found)
 ASSAY_IN_PROCESS(fabric::replica_report)
 ASSAY_IN_PROCESS(fabric::artifact_report)
-ASSAY_IN_PROCESS(fabric::inventory)
-ASSAY_IN_PROCESS(fabric::native_samples)
+ASSAY_IN_PROCESS(agent::family_found)
+ASSAY_IN_PROCESS(agent::family_figures)
+ASSAY_IN_PROCESS(agent::family_events)
 ASSAY_IN_PROCESS(agent::adopt_question)
 ASSAY_IN_PROCESS(agent::adopt_answer)
 ASSAY_IN_PROCESS(agent::status_question)

@@ -1,6 +1,7 @@
 #include "actors/node_link.hpp"
 
 #include "src/base/log.hpp"
+#include "src/ledger/host_duty.hpp"
 #include "src/ledger/observed.hpp"
 #include "src/ledger/serving.hpp"
 #include "src/wire/record_codec.hpp"
@@ -75,6 +76,7 @@ void node_link_state::hear(agent_said& what) {
     connected_ = true;
     replicas_.clear();
     inventory_.reset();
+    told_.reset();
     // What was asked for in the old session may never have arrived.
     std::erase_if(artifacts_, [](const auto& one) {
       return one.second.state == fabric::artifact_state::absent
@@ -98,6 +100,7 @@ void node_link_state::hear(fabric::inventory& what) {
     hear(report);
   stop_strays();
   note_stack();
+  tell_duty();
   want_artifacts();
 }
 
@@ -115,6 +118,7 @@ void node_link_state::hear(fabric::replica_report& what) {
     .secret = what.secret,
     .fingerprint = inventory_ ? stack_of(what).sum : what.fingerprint,
     .slots = what.slots,
+    .devices = what.devices,
     .reason = what.reason,
     .was_ordered = what.phase == replica_phase::gone,
     .loopback = what.loopback,
@@ -159,9 +163,12 @@ void node_link_state::hear(const fabric::artifact_report& what) {
     record(std::move(change), matches ? "files verified on the host" : "files do not match");
 }
 
+/// An agent tells them family by family.
 void node_link_state::hear(fabric::native_samples& what) {
-  samples_ = std::move(what.samples);
-  sampled_ = self_->clock().now();
+  if (what.samples.empty())
+    return;
+  auto& of_family = samples_[what.samples.front().family];
+  of_family = {std::move(what.samples), self_->clock().now()};
 }
 
 void node_link_state::lose(const agent_lost& what) {
@@ -206,6 +213,7 @@ void node_link_state::learn(const tables_changed& what) {
   meet_pools();
   stop_strays();
   note_stack();
+  tell_duty();
   want_artifacts();
   for (const auto& [manifest, report] : artifacts_) {
     if (report.state != fabric::artifact_state::verified)
@@ -242,6 +250,18 @@ void node_link_state::note_stack_of(const fabric::replica_report& adopted, const
     record(std::move(*change), "version reported by the adopted server");
 }
 
+/// The agent keeps what it was told beyond its session, so each one begins with how things are.
+void node_link_state::tell_duty() {
+  if (!tables_.tables || !inventory_ || !connected_)
+    return;
+  const auto& host = options_.host;
+  auto why = ledger::why_kept(*tables_.tables, host);
+  fabric::drain_host now{
+    tables_.epoch, !why.empty(), why, ledger::decided_at(*tables_.tables, host)};
+  if (std::exchange(told_, now) != now)
+    options_.send(host, now);
+}
+
 /// Has the files of every artifact that could run here verified before it is to be launched.
 void node_link_state::want_artifacts() {
   if (!tables_.tables || !connected_)
@@ -272,12 +292,17 @@ host_answer node_link_state::answer() const {
     options_.session,
     connected_,
     inventory_.value_or(fabric::inventory{}),
-    samples_,
-    replicas_};
-  auto since =
-    std::chrono::duration_cast<std::chrono::milliseconds>(self_->clock().now() - sampled_);
-  for (auto& sample : what.samples)
-    sample.age += since;
+    {},
+    replicas_,
+    events_};
+  for (const auto& [family, one] : samples_) {
+    auto since =
+      std::chrono::duration_cast<std::chrono::milliseconds>(self_->clock().now() - one.at);
+    for (auto sample : one.samples) {
+      sample.age += since;
+      what.samples.push_back(std::move(sample));
+    }
+  }
   return what;
 }
 
@@ -328,9 +353,14 @@ void node_link_state::report_host(const pool_actor& to) const {
     .memory_bytes = inventory_->host_memory_bytes,
     .fingerprint = inventory_->fingerprint.sum,
   };
-  for (const auto& device : inventory_->devices)
-    if (device.family != catalog::family::cpu)
+  for (const auto& device : inventory_->devices) {
+    if (device.family == catalog::family::cpu)
+      continue;
+    if (device.state == fabric::device_state::offered)
       report.devices.push_back(device.id);
+    else if (device.state != fabric::device_state::withheld)
+      report.sick[device.id] = device.why;
+  }
   for (const auto& [manifest, artifact] : artifacts_)
     if (artifact.state == fabric::artifact_state::verified)
       report.verified.push_back(manifest);

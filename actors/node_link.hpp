@@ -59,12 +59,12 @@ private:
   void hear(fabric::replica_report& what);
   void hear(const fabric::artifact_report& what);
   void hear(fabric::native_samples& what);
+  void hear(fabric::device_events& what) { events_ = std::move(what.events); }
   void hear(const fabric::adopt_offer& what);
   void declare_next(const std::shared_ptr<adoption_under_way>& of);
   void conclude(const fabric::adopt_offer& of, const result<implementation_id, problem>& taken);
   template <class Other>
-  void hear(const Other&) {
-  } // Hello, heartbeats and joining end in the fabric; logs have their askers.
+  void hear(const Other&) {} // Hello, heartbeats and joining end in the fabric.
 
   std::vector<pool_id> my_pools() const;
   void report_host(const pool_actor& to) const;
@@ -78,6 +78,7 @@ private:
   void note_stack_of(const fabric::replica_report& adopted, const pool_id& pool);
   ledger::reported_stack stack_of(const fabric::replica_report& what) const;
   void want_artifacts();
+  void tell_duty();
   using recorded = std::function<void(const result<void, problem>&)>;
   /// `done` is told once: the fact is on record, it was refused, or the ledger has not said.
   void record(
@@ -99,8 +100,13 @@ private:
   std::optional<fabric::inventory> inventory_;
   std::map<std::uint64_t, fabric::replica_report> replicas_; ///< By generation.
   std::map<digest, fabric::artifact_report> artifacts_;      ///< By manifest.
-  std::vector<fabric::native_sample> samples_;
-  steady_time sampled_{}; ///< When they came.
+  struct family_samples {
+    std::vector<fabric::native_sample> samples;
+    steady_time at{}; ///< When they came.
+  };
+  std::map<catalog::family, family_samples> samples_;
+  std::vector<fabric::device_event> events_;
+  std::optional<fabric::drain_host> told_; ///< In this session: what the host may be used for.
   /// Facts that were proposed and may not be in the tables yet, by digest; true once answered.
   std::map<digest, bool> proposed_;
 };

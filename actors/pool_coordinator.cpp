@@ -1,6 +1,7 @@
 #include "actors/pool_coordinator.hpp"
 
 #include "src/base/limits.hpp"
+#include "src/ledger/host_duty.hpp"
 #include "src/ledger/serving.hpp"
 
 #include <algorithm>
@@ -35,7 +36,8 @@ void pool_state::add(const listen_to_pool& what) {
 
 void pool_state::learn(const tables_changed& what) {
   const auto& t = *what.tables;
-  hear(pool::wanted_changed{ledger::wanted_in(t, id_), ledger::wanted_elsewhere(t, id_)});
+  hear(pool::wanted_changed{
+    ledger::wanted_in(t, id_), ledger::wanted_elsewhere(t, id_), ledger::kept_hosts(t)});
 }
 
 void pool_state::pass() {

@@ -1,5 +1,6 @@
 // assay-agent: one program for the agent and for the holders that it starts.
 
+#include "node-agent/families/probe_main.hpp"
 #include "node-agent/program/agent.hpp"
 #include "node-agent/program/command_line.hpp"
 #include "node-agent/program/control.hpp"
@@ -36,6 +37,7 @@ int main(int argc, char** argv) {
       [](const agent::run_command& c) { return agent::run_agent(c.config); },
       [](const agent::stop_command& c) { return agent::stop_agent(c.data, c.stop_replicas); },
       [](const agent::hold_command& c) { return agent::hold(c.directory); },
+      [](const agent::probe_command& c) { return agent::run_probe(c.family, c.root); },
       [](const agent::adopt_command& c) { return adopt(c); },
       [](const agent::join_command& c) { return agent::join_host(c); },
       [](const agent::just_exit& c) { return c.code; },

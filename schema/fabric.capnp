@@ -19,9 +19,10 @@ struct FromAgent {
     replicaReport @3 :ReplicaReport;
     artifactReport @4 :ArtifactReport;
     nativeSamples @5 :List(NativeSample);
-    logChunk @6 :LogChunk;
+    logChunk @6 :AnyPointer;  # never said; no reader takes it
     adoptOffer @7 :AdoptOffer;
     join @8 :Join;
+    deviceEvents @9 :List(DeviceEvent);
   }
 }
 
@@ -32,10 +33,10 @@ struct FromCoordinator {
     startReplica @2 :StartReplica;
     stopReplica @3 :StopReplica;
     adoptReplica @4 :AdoptReplica;
-    forgetReplica @5 :ForgetReplica;
+    forgetReplica @5 :AnyPointer;  # never said; no reader takes it
     verifyArtifact @6 :VerifyArtifact;
     drainHost @7 :DrainHost;
-    wantLog @8 :WantLog;
+    wantLog @8 :AnyPointer;  # never said; no reader takes it
     closing @9 :Closing;
     joined @10 :Joined;
     adoptOutcome @11 :AdoptOutcome;
@@ -72,6 +73,25 @@ struct Device {
   id @1 :Text;  # UUID or PCI address, never an index
   name @2 :Text;
   memoryBytes @3 :UInt64;
+  state @4 :DeviceState;
+  why @5 :Text;  # of any state but offered
+}
+
+enum DeviceState {
+  offered @0;
+  withheld @1;
+  sick @2;
+  lost @3;
+}
+
+# What happened to a device, in its vendor's words.
+struct DeviceEvent {
+  family @0 :Family;
+  device @1 :Text;
+  name @2 :Text;
+  code @3 :Int64;
+  text @4 :Text;
+  at @5 :Int64;  # ms since 1970 UTC
 }
 
 # The whole of what a host has.
@@ -121,6 +141,7 @@ struct ReplicaReport {
   adopted @16 :Bool;
   loopback @17 :Text;  # which one its host's 127.0.0.1 is; empty: not told
   engine @18 :Text;  # the version that the engine gave; empty: none yet, or it gives none
+  devices @19 :List(Text);  # ids of those it was started on
 }
 
 enum ArtifactState {
@@ -155,14 +176,6 @@ struct NativeSample {
   }
   at @8 :Int64;     # ms since 1970 UTC
   ageMs @9 :Int64;  # when it was sent
-}
-
-struct LogChunk {
-  replica @0 :Text;
-  generation @1 :UInt64;
-  offset @2 :UInt64;
-  bytes @3 :Data;
-  last @4 :Bool;
 }
 
 struct AdoptOffer {
@@ -278,12 +291,6 @@ struct AdoptReplica {
   slots @8 :UInt32;
 }
 
-struct ForgetReplica {
-  epoch @0 :UInt64;
-  replica @1 :Text;
-  generation @2 :UInt64;
-}
-
 struct VerifyArtifact {
   epoch @0 :UInt64;
   artifact @1 :ArtifactManifest;
@@ -293,12 +300,7 @@ struct DrainHost {
   epoch @0 :UInt64;
   on @1 :Bool;
   reason @2 :Text;
-}
-
-struct WantLog {
-  replica @0 :Text;
-  generation @1 :UInt64;
-  bytesAtMost @2 :UInt64;
+  decidedAt @3 :Int64;  # ms since 1970 UTC; not on: what happened to devices before is forgiven
 }
 
 # What became of an offer.

@@ -85,6 +85,8 @@ struct Payload {
     jobEnded @25 :JobEnded;
     servingSummary @26 :ServingSummary;
     clusterVersion @27 :ClusterVersion;
+    # Of schema version 2:
+    hostStanding @28 :HostStanding;
   }
 }
 
@@ -553,6 +555,20 @@ struct IdentityRevoked {
   detail @1 :Text;
 }
 
+enum HostDuty {
+  # What a host may be used for.
+  inService @0;
+  draining @1;
+  quarantined @2;
+}
+
+struct HostStanding {
+  # Somebody decided what the host may be used for from now on.
+  host @0 :Text;
+  duty @1 :HostDuty;
+  reason @2 :Text;
+}
+
 struct TokenIssued {
   # One use, at most 15 minutes. `secret` is the SHA-256 of the secret.
   id @0 :Text;
@@ -818,6 +834,16 @@ struct IdentityRow {
   revoked @1 :Bool;
   sinceMs @2 :Int64;
   seq @3 :UInt64;
+  standing @4 :StandingDecided;  # absent: nobody decided on it yet
+}
+
+struct StandingDecided {
+  # Of a host, as it was decided last.
+  duty @0 :HostDuty;
+  reason @1 :Text;
+  author @2 :Text;
+  sinceMs @3 :Int64;
+  seq @4 :UInt64;
 }
 
 struct TokenRow {

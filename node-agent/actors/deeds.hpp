@@ -4,6 +4,7 @@
 // No call here blocks. An answer comes later from another thread, and only to an actor that still
 // lives.
 
+#include "node-agent/families/news.hpp"
 #include "node-agent/runtime/life.hpp"
 #include "src/base/problem.hpp"
 #include "src/base/result.hpp"
@@ -51,11 +52,10 @@ public:
   virtual result<std::shared_ptr<replica_deeds>, problem>
   take_over(const std::string& directory, artifact_answer answer) = 0;
 
-  virtual void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) = 0;
+  /// What happened to devices before is no reason any more to keep them from work.
+  virtual void forgive(wall_ms before) = 0;
 
-  /// The log of a replica that runs or ran, at most `bytes` of its end.
-  virtual std::string
-  read_log(const replica_id& replica, std::uint64_t generation, std::size_t bytes) = 0;
+  virtual void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) = 0;
 
   /// False when no session took it.
   virtual bool send(const fabric::agent_message& message) = 0;
@@ -66,7 +66,7 @@ class family_deeds {
 public:
   virtual ~family_deeds() = default;
   virtual catalog::family family() const = 0;
-  virtual void sample(std::function<void(std::vector<fabric::native_sample>)> answer) = 0;
+  virtual void sample(std::function<void(family_news)> answer) = 0;
   virtual void discover(std::function<void(fabric::inventory)> answer) = 0;
 };
 

@@ -2,7 +2,6 @@
 
 #include "node-agent/families/cpu.hpp"
 #include "node-agent/host/artifact_check.hpp"
-#include "node-agent/runtime/log_file.hpp"
 #include "src/base/log.hpp"
 #include "src/base/overloaded.hpp"
 
@@ -96,11 +95,13 @@ void hosted::verify(const fabric::artifact_manifest& artifact, artifact_answer a
   });
 }
 
-std::string
-hosted::read_log(const replica_id& replica, std::uint64_t generation, std::size_t bytes) {
-  auto directory = around_.replicas_directory / folder_name(replica, generation);
-  auto errors = read_log_tail(directory / "stderr.log", bytes);
-  return read_log_tail(directory / "stdout.log", bytes - errors.size()) + errors;
+void hosted::watch(std::vector<std::shared_ptr<watched_family>> families) {
+  families_ = std::move(families);
+}
+
+void hosted::forgive(wall_ms before) {
+  for (const auto& one : families_)
+    one->forgive(before);
 }
 
 bool hosted::send(const fabric::agent_message& message) {
@@ -111,13 +112,8 @@ bool hosted::send(const fabric::agent_message& message) {
 cpu_family::cpu_family(host_stack& stack, std::vector<std::string> runtimes, work_pool& pool)
   : stack_{stack}, runtimes_{std::move(runtimes)}, pool_{pool} {}
 
-void cpu_family::sample(std::function<void(std::vector<fabric::native_sample>)> answer) {
-  pool_.post([answer = std::move(answer)] {
-    std::vector<fabric::native_sample> result;
-    for (const auto& sample : sample_cpu(wall_now()))
-      result.push_back(to_fabric(sample));
-    answer(std::move(result));
-  });
+void cpu_family::sample(std::function<void(family_news)> answer) {
+  pool_.post([answer = std::move(answer)] { answer({to_fabric(sample_cpu(wall_now())), {}, {}}); });
 }
 
 void cpu_family::discover(std::function<void(fabric::inventory)> answer) {
@@ -136,6 +132,41 @@ fabric::inventory cpu_family::discover_now() {
   found.cpus = facts->cpus;
   found.host_memory_bytes = facts->memory_bytes;
   return found;
+}
+
+accelerator_family::accelerator_family(std::shared_ptr<watched_family> family, host_stack& stack)
+  : family_{std::move(family)}, stack_{stack} {}
+
+void accelerator_family::sample(std::function<void(family_news)> answer) {
+  thread_.post([this, answer = std::move(answer)] {
+    auto state = family_->look();
+    auto found = inventory_of(state);
+    answer({to_fabric(state.samples), std::move(state.events), std::move(found)});
+  });
+}
+
+void accelerator_family::discover(std::function<void(fabric::inventory)> answer) {
+  // Each look says it already; this is what is known in between.
+  answer(inventory_of(family_->known()));
+}
+
+void accelerator_family::look_now() {
+  inventory_of(family_->look());
+}
+
+fabric::inventory accelerator_family::inventory_of(const family_state& state) {
+  fabric::inventory found;
+  found.devices = state.devices;
+  found.fingerprint = stack_.learn(family_->family(), state.stack);
+  return found;
+}
+
+std::vector<fabric::native_sample> to_fabric(const std::vector<telemetry::sample>& samples) {
+  std::vector<fabric::native_sample> all;
+  all.reserve(samples.size());
+  for (const auto& one : samples)
+    all.push_back(to_fabric(one));
+  return all;
 }
 
 fabric::native_sample to_fabric(const telemetry::sample& sample) {

@@ -4,6 +4,7 @@
 // keeps a look at a replica waiting.
 
 #include "node-agent/actors/deeds.hpp"
+#include "node-agent/families/watched_family.hpp"
 #include "node-agent/host/work_pool.hpp"
 #include "node-agent/runtime/replica.hpp"
 
@@ -29,9 +30,11 @@ public:
   result<std::shared_ptr<replica_deeds>, problem>
   take_over(const std::string& directory, artifact_answer answer) override;
   void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) override;
-  std::string
-  read_log(const replica_id& replica, std::uint64_t generation, std::size_t bytes) override;
+  void forgive(wall_ms before) override;
   bool send(const fabric::agent_message& message) override;
+
+  /// Who is to forgive; set before the first session.
+  void watch(std::vector<std::shared_ptr<watched_family>> families);
 
 private:
   replica_surroundings& around_;
@@ -39,6 +42,7 @@ private:
   work_pool& slow_;
   std::mutex mutex_;
   message_sender sender_;
+  std::vector<std::shared_ptr<watched_family>> families_;
 };
 
 /// The family `cpu` of this machine.
@@ -47,7 +51,7 @@ public:
   cpu_family(host_stack& stack, std::vector<std::string> runtimes, work_pool& pool);
 
   catalog::family family() const override { return catalog::family::cpu; }
-  void sample(std::function<void(std::vector<fabric::native_sample>)> answer) override;
+  void sample(std::function<void(family_news)> answer) override;
   void discover(std::function<void(fabric::inventory)> answer) override;
 
   /// The same, on this thread: what the agent knows before it dials.
@@ -59,8 +63,33 @@ private:
   work_pool& pool_;
 };
 
+/// A family of accelerators: asked on a thread of its own, because its probe may not answer.
+class accelerator_family : public family_deeds {
+public:
+  /// `stack` outlives it.
+  accelerator_family(std::shared_ptr<watched_family> family, host_stack& stack);
+
+  catalog::family family() const override { return family_->family(); }
+  void sample(std::function<void(family_news)> answer) override;
+  void discover(std::function<void(fabric::inventory)> answer) override;
+
+  /// One look on this thread, so that it is known before the agent dials what there is.
+  void look_now();
+
+  /// Takes no more questions; true when the one that runs came to its end in time.
+  bool finish(std::chrono::milliseconds patience) { return thread_.finish(patience); }
+
+private:
+  fabric::inventory inventory_of(const family_state& state);
+
+  std::shared_ptr<watched_family> family_;
+  host_stack& stack_;
+  work_pool thread_{1};
+};
+
 /// A sample as the fabric carries it.
 fabric::native_sample to_fabric(const telemetry::sample& sample);
+std::vector<fabric::native_sample> to_fabric(const std::vector<telemetry::sample>& samples);
 
 /// Folders of replicas that an earlier agent left, in the order of their names.
 std::vector<std::filesystem::path> find_replicas(const std::filesystem::path& replicas);

@@ -19,8 +19,8 @@ void probe_state::ask() {
 void probe_state::ask_for_samples(steady_time now) {
   if (!samples_asked_) {
     samples_asked_ = now;
-    deeds_->sample([self = probe_actor{self_}](std::vector<fabric::native_sample> samples) {
-      caf::anon_send(self, family_sampled{std::move(samples)});
+    deeds_->sample([self = probe_actor{self_}](family_news news) {
+      caf::anon_send(self, family_sampled{std::move(news)});
     });
     return;
   }
@@ -33,7 +33,7 @@ void probe_state::say_stale() {
   for (auto& sample : newest_)
     sample.value = fabric::unavailable{};
   if (!newest_.empty())
-    self_->send(uplink_, fabric::native_samples{newest_});
+    self_->send(uplink_, family_figures{deeds_->family(), newest_});
 }
 
 void probe_state::ask_for_stack(steady_time now) {
@@ -47,17 +47,27 @@ void probe_state::ask_for_stack(steady_time now) {
 
 void probe_state::learn(family_sampled& what) {
   samples_asked_.reset();
-  newest_ = std::move(what.samples);
-  self_->send(uplink_, fabric::native_samples{newest_});
+  newest_ = std::move(what.news.samples);
+  self_->send(uplink_, family_figures{deeds_->family(), newest_});
+  if (what.news.found)
+    learn(*std::move(what.news.found));
+  if (events_ == what.news.events)
+    return;
+  events_ = std::move(what.news.events);
+  self_->send(uplink_, family_events{deeds_->family(), events_});
 }
 
 void probe_state::learn(family_discovered& what) {
   stack_asked_.reset();
   stack_due_ = self_->clock().now() + limits::fingerprint_every;
-  if (inventory_ == what.inventory)
+  learn(std::move(what.inventory));
+}
+
+void probe_state::learn(fabric::inventory found) {
+  if (inventory_ == found)
     return;
-  inventory_ = std::move(what.inventory);
-  self_->send(uplink_, *inventory_);
+  inventory_ = std::move(found);
+  self_->send(uplink_, family_found{deeds_->family(), *inventory_});
 }
 
 probe_actor::behavior_type probe(

@@ -27,6 +27,7 @@ private:
   void ask_for_samples(steady_time now);
   void ask_for_stack(steady_time now);
   void say_stale();
+  void learn(fabric::inventory found);
 
   probe_actor::pointer self_;
   std::shared_ptr<family_deeds> deeds_;
@@ -35,6 +36,7 @@ private:
   std::optional<steady_time> stack_asked_;
   std::optional<steady_time> stack_due_;
   std::vector<fabric::native_sample> newest_;
+  std::vector<fabric::device_event> events_;
   std::optional<fabric::inventory> inventory_;
 };
 

@@ -1,6 +1,7 @@
 #include "node-agent/actors/uplink.hpp"
 
 #include "node-agent/actors/runtime.hpp"
+#include "src/base/device_limits.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/log.hpp"
 
@@ -10,9 +11,6 @@
 namespace assay::agent {
 
 namespace {
-
-constexpr std::size_t chunk_bytes = 256 << 10;
-constexpr std::size_t log_bytes_most = 8 << 20;
 
 fabric::native_samples told_at(wall_ms now, std::vector<fabric::native_sample> samples) {
   for (auto& sample : samples) // A clock that was set back makes nothing younger than new.
@@ -52,6 +50,8 @@ void uplink_state::open(const session_began& what) {
   // The inventory first: it says on which stack the replicas run.
   if (inventory_)
     tell(*inventory_);
+  if (!events_.empty())
+    tell(newest_events());
   for (const auto& [id, report] : artifacts_)
     tell(report);
   for (const auto& [which, report] : reports_)
@@ -115,6 +115,12 @@ std::optional<std::string> uplink_state::refusal(const Command& command) const {
   for (const auto& [other, actor] : runtimes_)
     if (other.first == command.replica && other.second > command.generation)
       return "generation " + std::to_string(other.second) + " of it runs already";
+  if constexpr (requires { command.devices; })
+    for (const auto& [other, report] : reports_)
+      for (const auto& device : report.devices)
+        if (other.first != command.replica && !has_ended(report)
+            && std::find(command.devices.begin(), command.devices.end(), device) != command.devices.end())
+          return "device " + device + " belongs to " + other.first.value;
   return {};
 }
 
@@ -160,10 +166,6 @@ void uplink_state::carry_out(const fabric::stop_replica& command) {
     ));
 }
 
-void uplink_state::carry_out(const fabric::forget_replica& command) {
-  end_replica({command.replica, command.generation}, "no longer watched", {});
-}
-
 void uplink_state::end_replica(const key& which, std::string why, std::chrono::milliseconds grace) {
   auto found = runtimes_.find(which);
   if (found != runtimes_.end())
@@ -175,20 +177,11 @@ void uplink_state::carry_out(const fabric::verify_artifact& command) {
 }
 
 void uplink_state::carry_out(const fabric::drain_host& command) {
-  draining_ = command.on ? std::optional{command.reason} : std::nullopt;
-  log::info("drain", {{"on", command.on ? "yes" : "no"}, {"why", command.reason}});
-}
-
-void uplink_state::carry_out(const fabric::want_log& command) {
-  auto wanted = std::min<std::uint64_t>(command.bytes_at_most, log_bytes_most);
-  auto text = host_->read_log(command.replica, command.generation, wanted);
-  fabric::log_chunk chunk{command.replica, command.generation, 0, {}, false};
-  do {
-    chunk.bytes = text.substr(chunk.offset, chunk_bytes);
-    chunk.last = chunk.offset + chunk.bytes.size() >= text.size();
-    tell(chunk);
-    chunk.offset += chunk.bytes.size();
-  } while (!chunk.last);
+  auto now = command.on ? std::optional{command.reason} : std::nullopt;
+  if (std::exchange(draining_, now) != now)
+    log::info("drain", {{"on", command.on ? "yes" : "no"}, {"why", command.reason}});
+  if (!command.on && command.decided_at != wall_ms{})
+    host_->forgive(command.decided_at);
 }
 
 void uplink_state::learn(fabric::replica_report& report) {
@@ -220,9 +213,19 @@ void uplink_state::learn(fabric::artifact_report& report) {
   artifacts_.insert_or_assign(report.artifact, std::move(report));
 }
 
-void uplink_state::learn(fabric::inventory& inventory) {
-  auto changed = inventory_ && inventory_->fingerprint != inventory.fingerprint;
-  inventory_ = std::move(inventory);
+/// `cpu` says what the host is; every family adds its devices, and any of them may have changed the
+/// stack.
+void uplink_state::learn(family_found& what) {
+  devices_[what.family] = std::move(what.found.devices);
+  auto next = what.family == catalog::family::cpu ? std::move(what.found)
+                                                  : inventory_.value_or(fabric::inventory{});
+  if (what.family != catalog::family::cpu)
+    next.fingerprint = std::move(what.found.fingerprint);
+  next.devices.clear();
+  for (const auto& [family, devices] : devices_)
+    next.devices.insert(next.devices.end(), devices.begin(), devices.end());
+  auto changed = inventory_ && inventory_->fingerprint != next.fingerprint;
+  inventory_ = std::move(next);
   tell(*inventory_);
   if (!changed)
     return;
@@ -231,9 +234,36 @@ void uplink_state::learn(fabric::inventory& inventory) {
     self_->send(actor, report_again{});
 }
 
-void uplink_state::learn(fabric::native_samples& samples) {
-  samples_ = samples.samples;
-  tell(told_at(wall_now(), std::move(samples.samples)));
+void uplink_state::learn(family_figures& what) {
+  samples_[what.family] = what.samples;
+  tell(told_at(wall_now(), std::move(what.samples)));
+}
+
+void uplink_state::learn(family_events& what) {
+  for (const auto& event : what.events)
+    if (const auto& known = events_[what.family];
+        std::find(known.begin(), known.end(), event) == known.end())
+      log::warn(
+        "device_event",
+        {{"device", event.device},
+         {"name", event.name},
+         {"code", std::to_string(event.code)},
+         {"text", event.text}}
+      );
+  events_[what.family] = std::move(what.events);
+  tell(newest_events());
+}
+
+fabric::device_events uplink_state::newest_events() const {
+  fabric::device_events all;
+  for (const auto& [family, events] : events_)
+    all.events.insert(all.events.end(), events.begin(), events.end());
+  std::stable_sort(all.events.begin(), all.events.end(), [](const auto& a, const auto& b) {
+    return a.at < b.at;
+  });
+  if (all.events.size() > limits::device_events)
+    all.events.erase(all.events.begin(), all.events.end() - limits::device_events);
+  return all;
 }
 
 void uplink_state::offer(
@@ -271,7 +301,9 @@ void uplink_state::answer_offer(result<implementation_id, problem> taken) {
 }
 
 status_answer uplink_state::status() const {
-  status_answer answer{has_session_, {}, samples_};
+  status_answer answer{has_session_, {}, {}, draining_.value_or("")};
+  for (const auto& [family, samples] : samples_)
+    answer.samples.insert(answer.samples.end(), samples.begin(), samples.end());
   for (const auto& [which, report] : reports_)
     if (!has_ended(report))
       answer.replicas.push_back(report);
@@ -313,8 +345,9 @@ uplink(uplink_actor::stateful_pointer<uplink_state> self, std::shared_ptr<host_d
     [self](const replica_found& what) { self->state.take_over(what); },
     [self](fabric::replica_report& report) { self->state.learn(report); },
     [self](fabric::artifact_report& report) { self->state.learn(report); },
-    [self](fabric::inventory& inventory) { self->state.learn(inventory); },
-    [self](fabric::native_samples& samples) { self->state.learn(samples); },
+    [self](family_found& what) { self->state.learn(what); },
+    [self](family_figures& what) { self->state.learn(what); },
+    [self](family_events& what) { self->state.learn(what); },
     [self](const adopt_question& question) {
       auto answer = self->make_response_promise<adopt_answer>();
       self->state.offer(question, answer);

@@ -29,8 +29,9 @@ public:
   void take_over(const replica_found& what);
   void learn(fabric::replica_report& report);
   void learn(fabric::artifact_report& report);
-  void learn(fabric::inventory& inventory);
-  void learn(fabric::native_samples& samples);
+  void learn(family_found& what);
+  void learn(family_figures& what);
+  void learn(family_events& what);
   /// `answer` is given when the coordinator said what became of it, or can say so no more.
   void offer(const adopt_question& question, caf::typed_response_promise<adopt_answer> answer);
   status_answer status() const;
@@ -44,10 +45,8 @@ private:
   void carry_out(const fabric::start_replica& command);
   void carry_out(const fabric::adopt_replica& command);
   void carry_out(const fabric::stop_replica& command);
-  void carry_out(const fabric::forget_replica& command);
   void carry_out(const fabric::verify_artifact& command);
   void carry_out(const fabric::drain_host& command);
-  void carry_out(const fabric::want_log& command);
   void carry_out(const fabric::adopt_outcome& outcome);
   template <class Other>
   void carry_out(const Other&) {} // Welcome, heartbeats and farewells end in the fabric's thread.
@@ -63,6 +62,7 @@ private:
   artifact_answer answer_to_self();
   void answer_offer(result<implementation_id, problem> taken);
   void tell(const fabric::agent_message& message);
+  fabric::device_events newest_events() const;
   void answer_if_stopped();
 
   uplink_actor::pointer self_;
@@ -72,8 +72,10 @@ private:
   std::map<key, runtime_actor> runtimes_;
   std::map<key, fabric::replica_report> reports_;
   std::map<artifact_id, fabric::artifact_report> artifacts_;
-  std::optional<fabric::inventory> inventory_;
-  std::vector<fabric::native_sample> samples_;
+  std::optional<fabric::inventory> inventory_; ///< Of all families.
+  std::map<catalog::family, std::vector<fabric::device>> devices_;
+  std::map<catalog::family, std::vector<fabric::native_sample>> samples_;
+  std::map<catalog::family, std::vector<fabric::device_event>> events_;
   std::optional<std::string> draining_;
   fabric::adopt_offer offered_; ///< The newest, and the only one that is waited for.
   caf::typed_response_promise<adopt_answer> when_offered_;

@@ -215,10 +215,24 @@ fabric::fingerprint host_stack::collect() {
   for (const auto& environment : environments)
     all += (all.empty() ? "" : " ") + environment;
   fields["runtimes"] = all.empty() ? "none" : all;
-  auto found = make_fingerprint(std::move(fields));
   std::lock_guard guard{mutex_};
-  newest_ = found;
-  return found;
+  own_ = std::move(fields);
+  return whole();
+}
+
+fabric::fingerprint host_stack::learn(catalog::family family, const stack_fields& fields) {
+  std::lock_guard guard{mutex_};
+  families_[family] = fields;
+  return whole();
+}
+
+/// Under the lock.
+fabric::fingerprint host_stack::whole() {
+  auto fields = own_;
+  for (const auto& [family, more] : families_)
+    fields.insert(more.begin(), more.end());
+  newest_ = make_fingerprint(std::move(fields));
+  return newest_;
 }
 
 fabric::fingerprint host_stack::current() const {

@@ -43,13 +43,20 @@ public:
   host_stack(std::vector<std::filesystem::path> runtime_folders, digest_cache& cache);
 
   fabric::fingerprint collect();
+
+  /// What a family of accelerators runs on, from now on part of it; the whole as it then is.
+  fabric::fingerprint learn(catalog::family family, const stack_fields& fields);
   fabric::fingerprint current() const;
 
 private:
+  fabric::fingerprint whole();
+
   std::vector<std::filesystem::path> folders_;
   digest_cache& cache_;
   mutable std::mutex mutex_;
   fabric::fingerprint newest_;
+  stack_fields own_; ///< Of the host alone.
+  std::map<catalog::family, stack_fields> families_;
 };
 
 /// `what changed` for people: `environment sha256:1.. -> sha256:2..`; empty when nothing did.

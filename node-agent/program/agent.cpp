@@ -7,6 +7,7 @@
 #include "node-agent/program/agent_lock.hpp"
 #include "node-agent/program/control.hpp"
 #include "node-agent/program/known_coordinators.hpp"
+#include "node-agent/program/watching.hpp"
 #include "node-agent/runtime/holder_files.hpp"
 #include "node-agent/runtime/holder_link.hpp"
 #include "src/base/log.hpp"
@@ -35,15 +36,8 @@ using namespace std::chrono_literals;
 constexpr auto coordinator_key_file = "coordinator.pub";
 constexpr std::size_t actor_threads = 2;
 constexpr std::size_t messages_per_turn = 100; ///< Else one busy actor starves its neighbours.
-constexpr auto replicas_patience = 2min;       ///< For their graces, when they end with the agent.
 constexpr auto work_patience = 3s;
-constexpr auto stop_patience = 3min;
 constexpr std::size_t reasons_remembered = 64;
-
-int fail(const problem& why) {
-  std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());
-  return exit_code(why.kind);
-}
 
 sigset_t stop_signals() {
   sigset_t set;
@@ -110,6 +104,9 @@ public:
     around_.address = [&config] {
       return config.address.empty() ? address_towards(config.coordinators) : config.address;
     };
+    around_.bind = [this](const auto& profile, const auto& ids) {
+      return bind_among(watched_, profile, ids);
+    };
     around_.digests = &digests_;
     around_.stack = &stack_;
   }
@@ -150,13 +147,16 @@ public:
     hang_up();
     control_.reset();
     monitor_.reset();
-    caf::anon_send_exit(probe_, caf::exit_reason::user_shutdown);
+    for (const auto& one : probes_)
+      caf::anon_send_exit(one, caf::exit_reason::user_shutdown);
     caf::anon_send_exit(uplink_, caf::exit_reason::user_shutdown);
-    probe_ = probe_actor();
+    probes_.clear();
     uplink_ = uplink_actor();
     if (auto saved = digests_.save(); !saved)
       log::warn("digest_cache_not_saved", {{"why", to_text(saved.error())}});
     auto idle = quick_.finish(work_patience) && slow_.finish(work_patience);
+    for (const auto& one : accelerators_)
+      idle = one->finish(work_patience) && idle;
     log::info("agent_ended");
     // A proof waits for an engine for up to a minute; nothing of ours depends on its answer.
     if (!idle)
@@ -171,12 +171,24 @@ private:
     for (const auto& folder : config_.path)
       runtimes.push_back(folder.native());
     auto family = std::make_shared<cpu_family>(stack_, runtimes, quick_);
+    watched_ = watched_families(config_, around_.replicas_directory);
+    host->watch(watched_);
     uplink_ = system_.spawn(uplink, host);
     // Known before anybody asks: on which stack the replicas run, and which there are.
-    caf::anon_send(uplink_, family->discover_now());
+    for (const auto& one : watched_) {
+      accelerators_.push_back(std::make_shared<accelerator_family>(one, stack_));
+      accelerators_.back()->look_now();
+    }
+    caf::anon_send(uplink_, family_found{catalog::family::cpu, family->discover_now()});
+    for (const auto& one : accelerators_)
+      one->discover([this, &one](fabric::inventory found) {
+        caf::anon_send(uplink_, family_found{one->family(), std::move(found)});
+      });
     for (const auto& directory : find_replicas(around_.replicas_directory))
       caf::anon_send(uplink_, replica_found{directory.native()});
-    probe_ = system_.spawn(probe, family, uplink_);
+    probes_.push_back(system_.spawn(probe, family, uplink_));
+    for (const auto& one : accelerators_)
+      probes_.push_back(system_.spawn(probe, one, uplink_));
   }
 
   result<void, problem> open_listeners() {
@@ -262,7 +274,9 @@ private:
   work_pool quick_; ///< Its threads send to actors, so it ends before their system.
   work_pool slow_;
   uplink_actor uplink_;
-  probe_actor probe_;
+  std::vector<probe_actor> probes_;
+  std::vector<std::shared_ptr<watched_family>> watched_;
+  std::vector<std::shared_ptr<accelerator_family>> accelerators_;
   std::unique_ptr<http::service_listener> control_;
   std::unique_ptr<http::service_listener> monitor_;
   std::shared_ptr<coordinator_memory> memory_;
@@ -271,6 +285,11 @@ private:
 };
 
 } // namespace
+
+int fail(const problem& why) {
+  std::fprintf(stderr, "assay-agent: %s\n", to_text(why).c_str());
+  return exit_code(why.kind);
+}
 
 int run_agent(const agent_config& config) {
   // Blocked before any thread starts, so that every thread inherits it and only we see the signal.
@@ -350,59 +369,6 @@ int join_host(const join_command& command) {
       : ""
   );
   return 0;
-}
-
-namespace {
-
-/// Replicas whose agent is gone: their holders are asked, and what is left of a dead one is ended.
-/// How many there were; nothing: one of them has not ended in time.
-std::optional<std::size_t> stop_orphans(const fs::path& replicas) {
-  std::error_code none; // No such directory: no replica was ever started.
-  std::vector<fs::path> directories;
-  for (const auto& entry : fs::directory_iterator{replicas, none})
-    directories.push_back(entry.path());
-  std::size_t found = 0;
-  for (const auto& directory : directories)
-    found += ask_to_stop(directory) ? 1 : 0;
-  for (const auto& directory : directories) {
-    auto held = read_holding(directory);
-    if (held && !wait_for_end(held->holder, replicas_patience))
-      return {};
-    found += end_leftovers(directory) > 0 ? 1 : 0;
-  }
-  return found;
-}
-
-} // namespace
-
-int stop_agent(const fs::path& data, bool stop_replicas) {
-  auto who = running_agent(data / "agent");
-  const auto orphans = !who && stop_replicas ? stop_orphans(data / "agent/replicas") : 0;
-  if (!orphans)
-    return fail(
-      {problem_kind::unavailable,
-       "no agent runs on this data directory, and a replica has not ended within 2 min",
-       data.native(),
-       "look into its log under agent/replicas"}
-    );
-  if (!who && *orphans > 0)
-    return 0;
-  if (!who)
-    return fail(
-      {problem_kind::unavailable,
-       "no agent runs on this data directory",
-       data.native(),
-       "nothing is to be done; or name another --data"}
-    );
-  send_signal(*who, stop_replicas ? SIGUSR1 : SIGTERM);
-  if (wait_for_end(*who, stop_patience))
-    return 0;
-  return fail(
-    {problem_kind::unavailable,
-     "the agent (pid " + std::to_string(who->pid) + ") has not ended within 3 min",
-     data.native(),
-     "look into its log; as a last means send it SIGKILL: its replicas live on"}
-  );
 }
 
 } // namespace assay::agent

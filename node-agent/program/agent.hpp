@@ -5,7 +5,15 @@
 #include "node-agent/program/command_line.hpp"
 #include "node-agent/program/config.hpp"
 
+#include <chrono>
+
 namespace assay::agent {
+
+/// For the graces of replicas that end with their agent, or after it.
+inline constexpr std::chrono::minutes replicas_patience{2};
+
+/// Says it on standard error; the exit code of its kind.
+int fail(const problem& why);
 
 /// Runs until SIGTERM or SIGINT (replicas stay, unless the configuration says otherwise) or SIGUSR1
 /// (replicas end too). Returns the exit code.

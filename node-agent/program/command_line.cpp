@@ -26,6 +26,7 @@ struct run_words {
   std::string address;
   std::string ports;
   std::string monitor;
+  std::string device_root;
   bool stop_replicas = false;
 };
 
@@ -56,6 +57,9 @@ void add_run(CLI::App& app, run_words& words) {
   );
   run->add_option("--ports", words.ports, "Ports for replicas, FIRST-LAST");
   run->add_option("--monitor", words.monitor, "ADDRESS:PORT of /metrics and /healthz, or off");
+  run->add_option(
+    "--device-root", words.device_root, "Where /sys, /proc/driver and /dev of the devices lie (/)"
+  );
   run->add_flag("--stop-replicas", words.stop_replicas, "Replicas end with the agent");
   run->footer("Examples:\n  assay-agent run --data /var/lib/assay --path /opt/assay/llama/bin\n"
               "  assay-agent run --data /var/lib/assay --coordinator 10.0.0.1:7103 --host node-17");
@@ -112,6 +116,7 @@ command to_run(const run_words& words) {
   override_with(config.coordinators, words.coordinators);
   override_with(config.keys, std::filesystem::path{words.keys});
   override_with(config.path, {words.path.begin(), words.path.end()});
+  override_with(config.device_root, std::filesystem::path{words.device_root});
   config.stop_replicas = config.stop_replicas || words.stop_replicas;
   if (!words.address.empty()) {
     auto address = parse_own_address(words.address);
@@ -163,6 +168,13 @@ command parse_command_line(int argc, char** argv) {
   auto* hold = app.add_subcommand("hold", "Internal: hold one runtime");
   hold->add_option("directory", directory)->required();
   hold->group("");
+  probe_command asked;
+  auto* probe = app.add_subcommand("probe", "Internal: look at one family of devices");
+  probe->add_option("family", asked.family)
+    ->required()
+    ->check(CLI::IsMember({"nvidia", "amd", "neuron"}));
+  probe->add_option("--root", asked.root);
+  probe->group("");
   auto* stop = app.add_subcommand("stop", "End the running agent of a data directory");
   stop->add_option("--data", data, "Data directory of the agent")->required();
   stop->add_flag(
@@ -181,6 +193,8 @@ command parse_command_line(int argc, char** argv) {
   }
   if (hold->parsed())
     return hold_command{directory};
+  if (probe->parsed())
+    return asked;
   if (stop->parsed())
     return stop_command{data, stop_replicas};
   if (app.got_subcommand("join"))

@@ -19,6 +19,11 @@ struct stop_command {
 struct hold_command {
   std::filesystem::path directory;
 };
+/// Answers the agent's questions about a family of devices.
+struct probe_command {
+  std::string family;
+  std::filesystem::path root = "/";
+};
 struct adopt_command {
   std::filesystem::path data;
   fabric::adopt_offer offer;
@@ -35,8 +40,14 @@ struct join_command {
 struct just_exit {
   int code = 0;
 };
-using command =
-  std::variant<run_command, stop_command, hold_command, adopt_command, join_command, just_exit>;
+using command = std::variant<
+  run_command,
+  stop_command,
+  hold_command,
+  probe_command,
+  adopt_command,
+  join_command,
+  just_exit>;
 
 /// Prints help and usage errors itself.
 command parse_command_line(int argc, char** argv);

@@ -26,6 +26,7 @@ constexpr std::array rows{
   catalog::key_row{"ports", "FIRST-LAST", "7200-7999"},
   catalog::key_row{"monitor", "ADDRESS:PORT or off", "off"},
   catalog::key_row{"stop-replicas", "true or false", "false"},
+  catalog::key_row{"device-root", "a folder", "/"},
 };
 constexpr catalog::key_table keys{"agent", rows};
 
@@ -60,6 +61,8 @@ agent_config read_keys(catalog::mapping_reader& reader) {
       reader.refuse("monitor", monitor.error().what, monitor.error().next);
   }
   reader.flag("stop-replicas", config.stop_replicas);
+  if (reader.text("device-root", text))
+    config.device_root = text;
   return config;
 }
 

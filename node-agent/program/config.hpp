@@ -29,6 +29,7 @@ struct agent_config {
   port_range ports;
   std::optional<monitor_address> monitor;
   bool stop_replicas = false;
+  std::filesystem::path device_root = "/"; ///< In front of /sys, /proc/driver and /dev.
 
   friend bool operator==(const agent_config&, const agent_config&) = default;
 };

@@ -8,6 +8,9 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/typed_actor.hpp>
 
+#include <algorithm>
+#include <map>
+
 namespace assay::agent {
 
 namespace {
@@ -113,13 +116,28 @@ result<status_answer, problem> ask_status(caf::actor_system& system, const uplin
   return answer;
 }
 
+/// A figure that is old must look old.
+std::string ages_text(const status_answer& status) {
+  std::map<std::string, std::int64_t> oldest;
+  auto now = wall_now();
+  for (const auto& one : status.samples) {
+    auto& age = oldest[std::string{catalog::name(one.family)}];
+    age = std::max(age, now.value - one.at.value);
+  }
+  std::string text;
+  for (const auto& [family, age] : oldest)
+    text += "assay_agent_sample_age_seconds{family=\"" + family + "\"} "
+            + std::to_string(static_cast<double>(age) / 1'000) + '\n';
+  return text;
+}
+
 std::string metrics_text(const status_answer& status) {
   std::vector<telemetry::sample> samples;
   for (const auto& sample : status.samples)
     samples.push_back(from_fabric(sample));
   return std::string{"assay_agent_sessions "} + (status.has_session ? '1' : '0')
          + "\nassay_agent_replicas " + std::to_string(status.replicas.size()) + '\n'
-         + telemetry::to_prometheus(samples);
+         + ages_text(status) + telemetry::to_prometheus(samples);
 }
 
 result<std::unique_ptr<http::service_listener>, problem> open_control(
@@ -155,7 +173,9 @@ open_monitor(caf::actor_system& system, const uplink_actor& uplink, const monito
           200,
           "application/json",
           json::serialize(json::object{
-            {"sessions", status->has_session ? 1 : 0}, {"replicas", status->replicas.size()}})};
+            {"sessions", status->has_session ? 1 : 0},
+            {"replicas", status->replicas.size()},
+            {"draining", status->draining}})};
       return refuse(
         {problem_kind::not_found, "there is nothing at " + r.path, "", "/metrics or /healthz"}
       );

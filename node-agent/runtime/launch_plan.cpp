@@ -70,6 +70,8 @@ environment_of(const catalog::command& command, const launch_place& place) {
   for (const auto& folder : search_folders(place))
     folders.push_back(folder.native());
   env["PATH"] = joined(folders, ':');
+  for (const auto& [name, value] : place.devices.variables)
+    env[name] = value;
   for (const auto& [name, value] : command.env)
     env[name] = value;
   for (const auto& [variable, slot] : command.secret_env)
@@ -94,7 +96,7 @@ catalog::slot_values slots_of(const fabric::start_replica& order, const launch_p
   set_number(system, "context_tokens", order.limits.context_tokens);
   set_number(system, "output_tokens", order.limits.output_tokens);
   if (!order.devices.empty())
-    system["devices"] = joined(order.devices, ',');
+    system["devices"] = place.devices.mask;
   slots.args = order.args;
   return slots;
 }

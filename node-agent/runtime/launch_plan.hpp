@@ -2,6 +2,7 @@
 // From the coordinator's order to what a holder starts: slots, command line, environment. Pure but
 // for the search of the program; the secret goes into the environment, never into argv.
 
+#include "node-agent/families/device_mask.hpp"
 #include "node-agent/runtime/holder_files.hpp"
 #include "node-agent/runtime/prober.hpp"
 #include "src/wire/fabric_messages.hpp"
@@ -21,6 +22,7 @@ struct launch_place {
   std::filesystem::path cache_directory;
   std::vector<std::filesystem::path> path;      ///< Folders searched before PATH.
   std::map<std::string, std::string> inherited; ///< The agent's own environment.
+  device_binding_env devices;                   ///< What it is told of the devices it was given.
 };
 
 /// Slots that the agent fills for this order.

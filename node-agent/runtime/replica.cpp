@@ -228,6 +228,8 @@ fabric::replica_report replica::describe() const {
   report.implementation = implementation_of(order_);
   report.slots = slots_of(order_);
   report.adopted = is_adopted(order_);
+  if (const auto* start = std::get_if<fabric::start_replica>(&order_))
+    report.devices = start->devices;
   auto fields = around_.stack ? around_.stack->current().fields : stack_fields{};
   fields["profile"] = to_text(sha256(profile_text_of(order_)));
   std::lock_guard guard{mutex_};

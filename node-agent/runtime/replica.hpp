@@ -7,6 +7,7 @@
 // never called twice at once.
 
 #include "node-agent/families/fingerprint.hpp"
+#include "node-agent/families/watched_family.hpp"
 #include "node-agent/host/digest_cache.hpp"
 #include "node-agent/host/ports.hpp"
 #include "node-agent/runtime/holder_link.hpp"
@@ -30,6 +31,13 @@ struct replica_surroundings {
   port_range ports;
   /// Where replicas listen whose pool accepts clear traffic from other hosts. Asked at each start.
   std::function<std::string()> address = [] { return std::string{"127.0.0.1"}; };
+  /// What a replica on these devices is told of them; refused where one was not given to us.
+  using device_binder = std::function<result<
+    device_binding_env,
+    problem>(const catalog::runtime_profile&, const std::vector<std::string>&)>;
+  device_binder bind = [](const auto& profile, const auto& ids) {
+    return bind_among({}, profile, ids);
+  };
   digest_cache* digests = nullptr;
   host_stack* stack = nullptr;
   std::filesystem::path holder_program = "/proc/self/exe";

@@ -170,6 +170,10 @@ result<void, problem> replica::start(const fabric::start_replica& order) {
   place.cache_directory = around_.replicas_directory.parent_path() / "cache";
   place.path = around_.path;
   place.inherited = own_environment();
+  auto bound = around_.bind(*profile_, order.devices);
+  if (!bound)
+    return unexpected{bound.error()};
+  place.devices = *std::move(bound);
   auto plan = plan_launch(*profile_, order, place);
   if (!plan)
     return unexpected{plan.error()};

@@ -147,8 +147,8 @@ void node::whole::watch_leadership() {
             group->compare_disks(now, !scrub->damage().empty());
             group->watch_room(*tables_of(*engine->current()), now);
             group->step(*tables_of(*engine->current()), now);
-            agree_on_version(now);
           }
+          agree_on_version(now);
           scrub->look(now, std::chrono::steady_clock::now());
           space->look();
           tell_standing(now);
@@ -163,7 +163,11 @@ void node::whole::agree_on_version(const store::engine_status& now) {
   if (!now.is_leader || at < next_agreement)
     return;
   next_agreement = at + limits::group_change_retry;
-  auto due = ledger::due_version(*tables_of(*engine->current()), group->versions());
+  // A standalone has no other program to wait for.
+  auto known = group ? group->versions()
+                     : std::map<std::uint64_t, std::uint32_t>{
+                       {now.server_id, std::uint32_t{ledger::known_schema()}}};
+  auto due = ledger::due_version(*tables_of(*engine->current()), known);
   if (!due)
     return;
   log::info("schema_version_proposed", {{"version", std::to_string(due->version)}});

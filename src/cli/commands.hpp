@@ -110,6 +110,10 @@ int cluster_remove(const context& c, const std::string& name, const std::string&
 int cluster_backup(const context& c, const std::string& file);
 int cluster_restore(const context& c, const std::string& file);
 int host_token(const context& c, const std::string& name);
+/// `verb`: `drain`, `quarantine` or `resume`.
+int host_change(
+  const context& c, const std::string& host, const std::string& verb, const std::string& reason
+);
 int env(const context& c);
 
 // -- audits (commands_audit.cpp, commands_served.cpp) ---------------------------------------------

@@ -332,4 +332,22 @@ int host_token(const context& c, const std::string& name) {
   return print_token(c, *answer, "host", next.c_str());
 }
 
+int host_change(
+  const context& c, const std::string& host, const std::string& verb, const std::string& reason
+) {
+  auto answer = c.server.post("hosts/" + host + "/" + verb, {{"reason", reason}});
+  if (!answer)
+    return complain(answer.error());
+  if (c.how != format::table) {
+    std::fputs(show_object(*answer, c.how, c.where).c_str(), stdout);
+    return 0;
+  }
+  auto what = verb == "drain" ? "what it runs ends once nothing of it is in flight; nothing new "
+                                "is started there"
+              : verb == "quarantine" ? "nothing is sent there from now on; what it runs stays"
+                                     : "it takes work again";
+  std::printf("%s is %s: %s\n", host.c_str(), text_at(*answer, "duty").c_str(), what);
+  return 0;
+}
+
 } // namespace assay::cli

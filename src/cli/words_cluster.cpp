@@ -17,6 +17,7 @@ int join_host(const std::string& token, const std::vector<std::string>& rest) {
   std::vector<std::string> words{agent, "join", token};
   words.insert(words.end(), rest.begin(), rest.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (auto& one : words)
     argv.push_back(one.data());
   argv.push_back(nullptr);
@@ -131,6 +132,34 @@ void add_cluster_words(CLI::App& app, chosen& o) {
   add_backup_words(*cluster, o);
 }
 
+/// What one host may be used for; each decision is on record, with its reason.
+void add_host_duties(CLI::App& host, chosen& o) {
+  struct verb {
+    const char* name;
+    const char* about;
+    const char* example;
+  };
+  constexpr verb verbs[] = {
+    {"drain",
+     "End what a host runs once nothing of it is in flight, and start nothing new there",
+     "assay host drain local --reason \"a new fan\""},
+    {"quarantine",
+     "Send nothing to a host from now on; what it runs stays, to be looked at",
+     "assay host quarantine local --reason \"wrong answers\""},
+    {"resume",
+     "Let a drained or quarantined host work again",
+     "assay host resume local --reason \"the fan is in\""},
+  };
+  for (const auto& one : verbs) {
+    auto* said = word(host, one.name, one.about, one.example);
+    said->add_option("host", o.name, "As assay get hosts prints it")->required();
+    takes_reason(said, o)->required();
+    does(said, o, [name = one.name](const context& c, const chosen& o) {
+      return host_change(c, o.name, name, o.reason);
+    });
+  }
+}
+
 void add_host_words(CLI::App& app, chosen& o) {
   auto* host = word(app, "host", "Hosts and their agents", "assay host token --name node-17");
   host->require_subcommand(1);
@@ -166,6 +195,7 @@ void add_host_words(CLI::App& app, chosen& o) {
   does(show_host, o, [](const context& c, const chosen& o) {
     return describe(c, "hosts", o.name);
   });
+  add_host_duties(*host, o);
 }
 
 } // namespace

@@ -248,7 +248,10 @@ ruling change(change_set& c, const identity_added& p) {
     c.about("token", p.token);
     c.put(used);
   }
-  c.put(identity_row{p, false, c.now, c.seq});
+  // New keys put nobody back into service.
+  auto* before = find(c.tables.identities, p.name);
+  auto standing = before ? before->standing : std::nullopt;
+  c.put(identity_row{p, false, c.now, c.seq, std::move(standing)});
   return {};
 }
 

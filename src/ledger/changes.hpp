@@ -60,6 +60,9 @@ ruling change(change_set& c, const identity_added& p);
 ruling change(change_set& c, const identity_revoked& p);
 ruling change(change_set& c, const token_issued& p);
 
+// host_duty.cpp
+ruling change(change_set& c, const host_standing& p);
+
 // apply_catalog.cpp
 ruling change(change_set& c, const declared& p);
 ruling change(change_set& c, const retired& p);

@@ -9,8 +9,8 @@ namespace assay::ledger {
 namespace {
 
 /// Roles of the subjects whose records are kept.
-constexpr std::array<std::string_view, 5> kept_roles{
-  "route", "move", "qualification", "waiver", "service"};
+constexpr std::array<std::string_view, 6> kept_roles{
+  "route", "move", "qualification", "waiver", "service", "host_standing"};
 
 constexpr std::size_t page = 16; ///< Records of a subject looked at together.
 

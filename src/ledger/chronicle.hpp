@@ -98,7 +98,7 @@ result<std::optional<kept_record>, problem> first_of(record_walk records) {
 // -- from a file ------------------------------------------------------------------------------
 
 /// What an auditor's replay leaves. It keeps the records about routes, moves, qualifications,
-/// waivers and service, and of the others when they were stamped.
+/// waivers, service and what hosts may be used for, and of the others when they were stamped.
 class replayed_chronicle : public chronicle {
 public:
   explicit replayed_chronicle(record_reader read) : auditor_{read, taker()}, read_{read} {}

@@ -2,6 +2,7 @@
 
 #include "src/base/overloaded.hpp"
 #include "src/ledger/flattener.hpp"
+#include "src/ledger/host_duty.hpp"
 #include "src/ledger/row_fields.hpp"
 
 #include <chrono>
@@ -127,6 +128,9 @@ struct teller {
   }
   told operator()(const identity_revoked& p) const {
     return {p.name, with("may not speak any more", p.detail)};
+  }
+  told operator()(const host_standing& p) const {
+    return {p.host.value, with("is " + std::string{words_of(p.duty)}, p.reason)};
   }
   told operator()(const token_issued& p) const {
     return {p.id, "token for one " + std::string{name(p.role)}};

@@ -31,6 +31,7 @@ bool is_essential(const payload& what) {
       [](const key_revoked&) { return true; },
       [](const revocation&) { return true; },
       [](const waiver_ended&) { return true; },
+      [](const host_standing& p) { return p.duty != host_duty::in_service; },
       [](const qualification_changed& p) { return withdraws(p.event); },
       [](const artifact_changed& p) { return p.to == artifact_state::quarantined; },
       [](const job_ended& p) { return p.end == job_end::cancelled; },

@@ -1,5 +1,6 @@
 #include "src/base/limits.hpp"
 #include "src/ledger/apply.hpp"
+#include "src/ledger/schema.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -88,6 +89,19 @@ void check_waivers(const tables& t, std::vector<std::string>& broken) {
       broken.push_back("I21: waiver \"" + id + "\" does not end within 24 hours");
 }
 
+void check_standings(const tables& t, std::vector<std::string>& broken) {
+  for (const auto& [name, row] : *t.identities) {
+    if (!row.standing)
+      continue;
+    if (row.identity.role != identity_role::host)
+      broken.push_back("hosts: \"" + name + "\" has a standing and is no host");
+    if (row.standing->reason.empty() || row.standing->author.empty())
+      broken.push_back("hosts: nobody says why \"" + name + "\" has its standing");
+    if (agreed_schema(t.head) < 2)
+      broken.push_back("hosts: \"" + name + "\" has a standing that nobody agreed to know");
+  }
+}
+
 void check_checkpoints(const tables& t, std::vector<std::string>& broken) {
   const job_checkpoint* before = nullptr;
   for (const auto& [_, p] : *t.checkpoints) {
@@ -106,6 +120,7 @@ std::vector<std::string> broken_invariants(const tables& t) {
   check_carriers(t, broken);
   check_qualifications(t, broken);
   check_waivers(t, broken);
+  check_standings(t, broken);
   check_checkpoints(t, broken);
   return broken;
 }

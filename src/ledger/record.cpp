@@ -34,6 +34,7 @@ constexpr std::array outcome_names{"pass", "fail", "no_data"};
 constexpr std::array target_names{"artifact", "fingerprint"};
 constexpr std::array observation_names{"none", "pass", "fail", "no_data"};
 constexpr std::array role_names{"coordinator", "ingress", "host", "job_agent"};
+constexpr std::array duty_names{"in_service", "draining", "quarantined"};
 constexpr std::array priority_names{"urgent", "normal", "backfill"};
 constexpr std::array end_names{"finished", "failed", "cancelled"};
 
@@ -53,7 +54,7 @@ std::optional<Enum> parse_in(const std::array<const char*, N>& names, std::strin
 
 /// How many kinds each schema version knows. A version that adds kinds appends its number here, and
 /// the one before it gets the number that it had.
-constexpr std::array kinds_known{std::variant_size_v<payload>};
+constexpr std::array kinds_known{std::size_t{28}, std::variant_size_v<payload>};
 static_assert(kinds_known.size() == schema_version);
 static_assert(kinds_known.back() == std::variant_size_v<payload>);
 
@@ -143,6 +144,10 @@ struct subject_finder {
   void operator()(const key_revoked& p) { to.add("key", p.key.value); }
   void operator()(const identity_added& p) { to.add("identity", p.name); }
   void operator()(const identity_revoked& p) { to.add("identity", p.name); }
+  void operator()(const host_standing& p) {
+    to.add("host", p.host.value);
+    to.add("host_standing", p.host.value);
+  }
   void operator()(const token_issued& p) { to.add("token", p.id); }
   void operator()(const job_submitted& p) {
     to.add("job", p.id.value);
@@ -235,6 +240,9 @@ std::string_view name(observation o) {
 }
 std::string_view name(identity_role r) {
   return name_in(role_names, r);
+}
+std::string_view name(host_duty d) {
+  return name_in(duty_names, d);
 }
 std::string_view name(job_priority p) {
   return name_in(priority_names, p);

@@ -422,6 +422,22 @@ struct identity_revoked {
   friend bool operator==(const identity_revoked&, const identity_revoked&) = default;
 };
 
+/// What a host may be used for.
+enum class host_duty : std::uint8_t {
+  in_service,
+  draining,    ///< Nothing new; what runs there ends once nothing of it is in flight.
+  quarantined, ///< No request from now on, and nothing new; what runs there stays to be looked at.
+};
+
+/// Somebody decided what a host may be used for from now on, and says why.
+struct host_standing {
+  host_id host;
+  host_duty duty = host_duty::in_service;
+  std::string reason;
+
+  friend bool operator==(const host_standing&, const host_standing&) = default;
+};
+
 /// One use, at most 15 minutes.
 struct token_issued {
   std::string id;
@@ -560,10 +576,11 @@ using payload = std::variant<
   job_submitted,
   job_ended,
   serving_summary,
-  cluster_version>;
+  cluster_version,
+  host_standing>;
 
 /// The newest schema that this program knows.
-inline constexpr std::uint16_t schema_version = 1;
+inline constexpr std::uint16_t schema_version = 2;
 
 /// The first schema version that knows the payload's kind.
 std::uint16_t schema_needed(const payload& p);
@@ -656,6 +673,7 @@ std::string_view name(predicate_outcome o);
 std::string_view name(revocation_target t);
 std::string_view name(observation o);
 std::string_view name(identity_role r);
+std::string_view name(host_duty d);
 std::string_view name(job_priority p);
 std::string_view name(job_end e);
 std::optional<declaration_kind> parse_declaration_kind(std::string_view text);

@@ -37,6 +37,7 @@ inline constexpr std::string_view alternatives<payload>[] = {
   "job_ended",
   "serving_summary",
   "cluster_version",
+  "host_standing",
 };
 static_assert(std::size(alternatives<payload>) == std::variant_size_v<payload>);
 
@@ -302,6 +303,12 @@ void fields(auto&& v, either<identity_added> auto& x) {
 void fields(auto&& v, either<identity_revoked> auto& x) {
   v("name", x.name);
   v("detail", x.detail);
+}
+
+void fields(auto&& v, either<host_standing> auto& x) {
+  v("host", x.host);
+  v("duty", x.duty);
+  v("reason", x.reason);
 }
 
 void fields(auto&& v, either<token_issued> auto& x) {

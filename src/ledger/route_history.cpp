@@ -5,6 +5,24 @@
 
 namespace assay::ledger {
 
+citation cite(const kept_record& r) {
+  auto reason = r.record.reason_code;
+  if (!r.record.reason_text.empty())
+    reason += (reason.empty() ? "" : ": ") + r.record.reason_text;
+  return {r.stamp.seq, r.stamp.record, r.stamp.stamped_at, r.record.author, std::move(reason)};
+}
+
+problem no_route(const tables& t, const model_id& route) {
+  std::string names;
+  for (const auto& [model, _] : *t.routes)
+    names += (names.empty() ? "" : ", ") + model.value;
+  return {
+    problem_kind::not_found,
+    "there is no route \"" + route.value + "\"",
+    {},
+    names.empty() ? "no model was promoted yet" : "routes: " + names};
+}
+
 result<std::vector<route_change>, problem>
 route_history(const chronicle& c, const model_id& route, std::size_t count) {
   auto indexed = has_indexes(c);

@@ -143,11 +143,20 @@ void fields(auto&& v, either<key_row> auto& x) {
   v("seq", x.seq);
 }
 
+void fields(auto&& v, either<standing_decided> auto& x) {
+  v("duty", x.duty);
+  v("reason", x.reason);
+  v("author", x.author);
+  v("since", x.since);
+  v("seq", x.seq);
+}
+
 void fields(auto&& v, either<identity_row> auto& x) {
   v("identity", x.identity);
   v("revoked", x.revoked);
   v("since", x.since);
   v("seq", x.seq);
+  v("standing", x.standing);
 }
 
 void fields(auto&& v, either<token_row> auto& x) {

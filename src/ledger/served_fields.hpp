@@ -64,6 +64,13 @@ void fields(auto&& v, either<cited_service> auto& x) {
   v("told", x.told);
 }
 
+void fields(auto&& v, either<cited_standing> auto& x) {
+  v("host", x.host);
+  v("duty", x.duty);
+  v("reason", x.reason);
+  v("said", x.said);
+}
+
 void fields(auto&& v, either<way_back> auto& x) {
   v("plan", x.plan);
   v("first", x.first);
@@ -95,6 +102,7 @@ void fields(auto&& v, either<served> auto& x) {
   v("carriers", x.carriers);
   v("service", x.service);
   v("undo", x.undo);
+  v("kept_hosts", x.kept_hosts);
 }
 
 } // namespace assay::ledger

@@ -1,6 +1,7 @@
 // The answer to "who served", for eyes and for programs.
 
 #include "src/ledger/flattener.hpp"
+#include "src/ledger/host_duty.hpp"
 #include "src/ledger/served_fields.hpp"
 #include "src/ledger/service.hpp"
 #include "src/moves/plan.hpp"
@@ -163,6 +164,20 @@ void add_service(line_writer& to, const served& s) {
   }
 }
 
+void add_kept_hosts(line_writer& to, const served& s) {
+  if (s.kept_hosts.empty())
+    return;
+  to.add(0, "kept from work then");
+  for (const auto& one : s.kept_hosts) {
+    to.add(
+      1,
+      "host " + one.host.value + ": " + std::string{words_of(one.duty)} + " since "
+        + time_text(one.said.stamped_at) + ", by " + by(one.said.author) + ": " + one.reason
+    );
+    to.add(2, where(one.said));
+  }
+}
+
 void add_undo(line_writer& to, const way_back& w) {
   to.add(0, "to undo it: " + (w.command.empty() ? "nothing can be done" : w.command));
   if (!w.why.empty())
@@ -235,6 +250,7 @@ std::vector<std::string> lines_of(const served& s) {
   for (const auto& c : s.carriers)
     add_carrier(to, c);
   add_service(to, s);
+  add_kept_hosts(to, s);
   add_undo(to, s.undo);
   to.add(
     0,

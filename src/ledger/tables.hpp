@@ -171,11 +171,23 @@ struct key_row {
   friend bool operator==(const key_row&, const key_row&) = default;
 };
 
+/// What was decided on a host last, and by whom.
+struct standing_decided {
+  host_duty duty = host_duty::in_service;
+  std::string reason;
+  std::string author;
+  wall_ms since;
+  std::uint64_t seq = 0;
+
+  friend bool operator==(const standing_decided&, const standing_decided&) = default;
+};
+
 struct identity_row {
   identity_added identity;
   bool revoked = false;
   wall_ms since;
   std::uint64_t seq = 0;
+  std::optional<standing_decided> standing; ///< Hosts; nothing: in service since it came.
 
   friend bool operator==(const identity_row&, const identity_row&) = default;
 };

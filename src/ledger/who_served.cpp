@@ -1,5 +1,6 @@
 #include "src/ledger/who_served.hpp"
 
+#include "src/ledger/host_duty.hpp"
 #include "src/ledger/service.hpp"
 
 #include <algorithm>
@@ -69,7 +70,8 @@ public:
           &inquiry::find_next,
           &inquiry::find_move,
           &inquiry::find_carriers,
-          &inquiry::find_service})
+          &inquiry::find_service,
+          &inquiry::find_kept_hosts})
       if (auto done = (this->*part)(); !done)
         return unexpected{done.error()};
     find_way_back();
@@ -333,6 +335,18 @@ private:
     return {};
   }
 
+  done find_kept_hosts() {
+    std::set<pool_id> pools;
+    for (const auto& one : answer_.carriers)
+      if (auto* row = find(tables_.implementations, one.implementation))
+        pools.insert(row->what.pool);
+    auto kept = standings_at(chronicle_, last_, pools);
+    if (!kept)
+      return unexpected{kept.error()};
+    answer_.kept_hosts = *std::move(kept);
+    return {};
+  }
+
   void find_way_back() {
     auto& undo = answer_.undo;
     auto* row = find(tables_.moves, answer_.move);
@@ -373,24 +387,6 @@ private:
 };
 
 } // namespace
-
-citation cite(const kept_record& r) {
-  auto reason = r.record.reason_code;
-  if (!r.record.reason_text.empty())
-    reason += (reason.empty() ? "" : ": ") + r.record.reason_text;
-  return {r.stamp.seq, r.stamp.record, r.stamp.stamped_at, r.record.author, std::move(reason)};
-}
-
-problem no_route(const tables& t, const model_id& route) {
-  std::string names;
-  for (const auto& [model, _] : *t.routes)
-    names += (names.empty() ? "" : ", ") + model.value;
-  return {
-    problem_kind::not_found,
-    "there is no route \"" + route.value + "\"",
-    {},
-    names.empty() ? "no model was promoted yet" : "routes: " + names};
-}
 
 result<served, problem> who_served(const chronicle& c, const model_id& route, wall_ms at) {
   if (!find(c.now().routes, route))

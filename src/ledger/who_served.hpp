@@ -90,6 +90,16 @@ struct cited_service {
   friend bool operator==(const cited_service&, const cited_service&) = default;
 };
 
+/// A host that was kept from work at the instant.
+struct cited_standing {
+  host_id host;
+  host_duty duty = host_duty::in_service;
+  std::string reason;
+  citation said;
+
+  friend bool operator==(const cited_standing&, const cited_standing&) = default;
+};
+
 struct way_back {
   inverse_plan plan;
   std::vector<move_id> first; ///< Moves to be reversed before, in this order; the newest only.
@@ -126,6 +136,7 @@ struct served {
   std::vector<carrier> carriers;
   std::vector<cited_service> service;
   way_back undo;
+  std::vector<cited_standing> kept_hosts; ///< Of the pools of its carriers.
 
   friend bool operator==(const served&, const served&) = default;
 };

@@ -59,6 +59,20 @@ void coordinator::on(const wanted_changed& e) {
   changed_ = changed_ || next.size() != wanted_.size();
   wanted_ = std::move(next);
   elsewhere_ = e.elsewhere;
+  if (kept_ != e.kept)
+    keep(e.kept);
+}
+
+void coordinator::keep(const std::map<host_id, kept_host>& hosts) {
+  std::set<std::uint64_t> before;
+  for (const auto& [generation, r] : replicas_)
+    if (takes_traffic(r))
+      before.insert(generation);
+  kept_ = hosts;
+  changed_ = true;
+  for (auto& [generation, r] : replicas_)
+    if (takes_traffic(r) && !before.contains(generation))
+      begin_traffic(r);
 }
 
 bool coordinator::is_current(const host_id& host, std::uint64_t session) const {
@@ -182,10 +196,8 @@ void coordinator::hear(replica_state& r, const replica_reported& e) {
     r.ready_since = {};
   else if (!r.ready_since)
     r.ready_since = now_;
-  if (!was_traffic && takes_traffic(r)) {
-    adopt_holdings(r);
-    set_targets(r);
-  }
+  if (!was_traffic && takes_traffic(r))
+    begin_traffic(r);
 }
 
 /// Any end that was not asked for is a failure, whatever the exit code.

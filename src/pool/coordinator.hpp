@@ -61,6 +61,7 @@ private:
   void note_neighbour(const replica_reported& e);
   void hear(replica_state& r, const replica_reported& e);
   void bury(replica_state& r);
+  void keep(const std::map<host_id, kept_host>& hosts);
   void count_crash(const replica_state& r, const std::string& reason);
   void note_ordered_end(const replica_state& r, const std::string& reason);
 
@@ -77,6 +78,8 @@ private:
   void fence(const host_id& host);
   bool has_settled(const host_state& h) const;
   bool is_in_service(const host_state& h) const;
+  bool is_quarantined(const host_id& host) const;
+  std::optional<std::string> why_leaves(const replica_state& r) const;
   bool is_live(const replica_state& r) const;
   bool takes_traffic(const replica_state& r) const;
   std::vector<replica_state*> live_of(const implementation_id& id);
@@ -85,6 +88,7 @@ private:
   replica_id next_replica_id(const implementation_id& id, const host_id& host) const;
 
   // coordinator_credits.cpp: who may send how much where.
+  void begin_traffic(replica_state& r);
   void adopt_holdings(replica_state& r);
   void take_holding(replica_state& r, const ingress_id& who, const ingress_reported::holding& h);
   void lapse_leases();
@@ -93,6 +97,7 @@ private:
   void settle_all();
   void send_grant(replica_state& r, const ingress_id& who, lease_state& l);
   bool may_grant(const replica_state& r) const;
+  bool may_be_held_unseen(const replica_state& r) const;
   std::uint32_t held(const replica_state& r) const;
   contention contention_on(const replica_state& r) const;
 
@@ -121,6 +126,7 @@ private:
   std::map<std::uint64_t, neighbour> neighbours_;
   std::map<implementation_id, wanted_state> wanted_;
   std::set<implementation_id> elsewhere_;
+  std::map<host_id, kept_host> kept_;
   std::map<ingress_id, ingress_state> ingresses_;
   std::set<ingress_id> unheard_; ///< May hold leases from before and have not reported.
   ticket_queue queue_;

@@ -20,10 +20,12 @@ std::uint32_t coordinator::held(const replica_state& r) const {
 }
 
 /// What a replica from before offers may still be out on leases that nobody has reported.
+bool coordinator::may_be_held_unseen(const replica_state& r) const {
+  return r.from_before && !unheard_.empty() && now_ < started_ + limits::lease_life;
+}
+
 bool coordinator::may_grant(const replica_state& r) const {
-  if (!takes_traffic(r))
-    return false;
-  return !r.from_before || unheard_.empty() || now_ >= started_ + limits::lease_life;
+  return takes_traffic(r) && !may_be_held_unseen(r);
 }
 
 contention coordinator::contention_on(const replica_state& r) const {
@@ -36,6 +38,11 @@ contention coordinator::contention_on(const replica_state& r) const {
       std::max(worst, is_background ? contention::batch_waits : contention::interactive_waits);
   }
   return worst;
+}
+
+void coordinator::begin_traffic(replica_state& r) {
+  adopt_holdings(r);
+  set_targets(r);
 }
 
 /// The replica begins to take traffic: what ingresses said they hold of it counts at once.
@@ -51,7 +58,9 @@ void coordinator::take_holding(
 ) {
   auto known = r.leases.find(who);
   if (known == r.leases.end()) {
-    if (h.credits == 0 || !takes_traffic(r))
+    // What leaves is waited for, also where it is in flight since before our time.
+    auto counts = takes_traffic(r) || (r.leaving && r.from_before);
+    if (!counts || (h.credits == 0 && h.in_flight == 0))
       return;
     known = r.leases.try_emplace(who).first;
     known->second.finished = h.finished; // From before our time.
@@ -59,10 +68,13 @@ void coordinator::take_holding(
   auto& l = known->second;
   // More than is free is not a lease but a leftover of an expired one: it is cut at once.
   auto free = r.slots > held(r) ? r.slots - held(r) : 0;
-  if (h.grant >= l.number && l.number > 0)
+  if (h.grant >= l.number && l.number > 0) {
     l.held = std::max(l.credits, std::min(h.in_flight, l.held));
-  else if (l.number == 0)
-    l.held = l.credits = l.target = std::min(h.credits, free);
+  } else if (l.number == 0) {
+    l.held = std::min(std::max(h.credits, h.in_flight), free);
+    l.credits = std::min(h.credits, free);
+    l.target = r.leaving ? 0 : l.credits;
+  }
   if (h.finished > l.finished) {
     rate_.count(h.finished - l.finished);
     r.busy_at = now_;

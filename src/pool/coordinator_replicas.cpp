@@ -22,10 +22,15 @@ bool coordinator::is_in_service(const host_state& h) const {
   return h.connected || now_ < h.lost_at + limits::unwatched;
 }
 
+bool coordinator::is_quarantined(const host_id& host) const {
+  auto kept = kept_.find(host);
+  return kept != kept_.end() && kept->second.quarantined;
+}
+
 bool coordinator::is_live(const replica_state& r) const {
   auto h = hosts_.find(r.host);
   return !r.leaving && !r.fenced && h != hosts_.end() && is_in_service(h->second)
-         && r.phase < phase::draining;
+         && !is_quarantined(r.host) && r.phase < phase::draining;
 }
 
 bool coordinator::takes_traffic(const replica_state& r) const {
@@ -52,16 +57,29 @@ void coordinator::reconcile() {
   for (auto generation : unconfirmed)
     bury(replicas_.at(generation));
   for (auto& [generation, r] : replicas_) {
-    auto h = hosts_.find(r.host);
-    if (!wanted_.contains(r.implementation))
-      leave(r, "implementation " + r.implementation.value + " is not wanted in this pool");
-    else if (h != hosts_.end() && h->second.last.draining)
-      leave(r, "host " + r.host.value + " is draining");
+    if (auto why = why_leaves(r))
+      leave(r, *why);
   }
   for (auto& [id, w] : wanted_)
     reconcile(w);
   for (auto& [generation, r] : replicas_)
     chase(r);
+}
+
+/// What it stands on was taken away.
+std::optional<std::string> coordinator::why_leaves(const replica_state& r) const {
+  if (!wanted_.contains(r.implementation))
+    return "implementation " + r.implementation.value + " is not wanted in this pool";
+  auto kept = kept_.find(r.host);
+  if (kept != kept_.end() && !kept->second.quarantined)
+    return kept->second.why;
+  auto h = hosts_.find(r.host);
+  if (h == hosts_.end())
+    return {};
+  for (const auto& device : r.devices)
+    if (auto sick = h->second.last.sick.find(device); sick != h->second.last.sick.end())
+      return "its device " + device + " is out of service: " + sick->second;
+  return {};
 }
 
 void coordinator::reconcile(wanted_state& w) {
@@ -180,9 +198,10 @@ void coordinator::chase(replica_state& r) {
     return;
   auto unheard = now_ >= r.asked + limits::start_unheard || r.asked == steady_time{};
   if (r.leaving) {
-    auto drained = held(r) == 0 && std::all_of(r.leases.begin(), r.leases.end(), [](auto& l) {
-                     return l.second.in_flight == 0;
-                   });
+    auto drained = !may_be_held_unseen(r) && held(r) == 0
+                   && std::all_of(r.leases.begin(), r.leases.end(), [](auto& l) {
+                        return l.second.in_flight == 0;
+                      });
     if (r.stop_sent ? unheard : (drained || now_ >= r.leave_by))
       send_stop(r);
     return;
@@ -204,7 +223,7 @@ std::vector<host_room> coordinator::rooms_for(const wanted_implementation& w) co
   for (const auto& [id, h] : hosts_) {
     if (w.only_on && *w.only_on != id)
       continue;
-    if (!h.connected || h.last.draining || !has_settled(h))
+    if (!h.connected || kept_.contains(id) || !has_settled(h))
       continue;
     host_room room{.host = id, .free_devices = h.last.devices};
     room.devices = static_cast<std::uint32_t>(h.last.devices.size());

@@ -29,7 +29,7 @@ pool_view coordinator::view(steady_time now) const {
       .id = id,
       .session = h.last.session,
       .connected = h.connected,
-      .draining = h.last.draining,
+      .draining = kept_.contains(id),
       .devices = devices,
       .devices_free = devices - static_cast<std::uint32_t>(in_use),
       .memory_bytes = h.last.memory_bytes,
@@ -50,7 +50,7 @@ pool_view coordinator::view(steady_time now) const {
       .fingerprint = r.fingerprint,
       .slots = r.slots,
       .devices = r.devices,
-      .reason = r.leaving.value_or(r.reason),
+      .reason = r.leaving.value_or(is_quarantined(r.host) ? kept_.at(r.host).why : r.reason),
       .loopback = r.loopback,
     };
     for (const auto& [id, l] : r.leases) {

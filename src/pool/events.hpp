@@ -55,6 +55,16 @@ struct wanted_implementation {
   friend bool operator==(const wanted_implementation&, const wanted_implementation&) = default;
 };
 
+/// A host on which nothing new is started, as the ledger says.
+struct kept_host {
+  /// Nothing is sent there, and what runs there stays. Else it ends once nothing of it is in
+  /// flight.
+  bool quarantined = false;
+  std::string why; ///< One clause: who says so, since when, and the reason.
+
+  friend bool operator==(const kept_host&, const kept_host&) = default;
+};
+
 // -- events: what happened ----------------------------------------------------------------------
 
 /// The full list; what is missing from it is drained.
@@ -62,6 +72,7 @@ struct wanted_changed {
   std::vector<wanted_implementation> implementations;
   /// What other pools run. A host may belong to several: theirs is not ours to stop.
   std::set<implementation_id> elsewhere;
+  std::map<host_id, kept_host> kept; ///< Ours or not, here or not.
 };
 
 struct host_reported {
@@ -71,7 +82,8 @@ struct host_reported {
   std::uint64_t memory_bytes = 0;   ///< 0: not stated.
   digest fingerprint;
   std::vector<digest> verified; ///< Manifests of artifacts whose files were verified there.
-  bool draining = false;
+  /// Devices that must not be used, and why; what runs on one is replaced.
+  std::map<std::string, std::string> sick;
   /// Generations of the replicas that run there. Nothing new is started before each was reported;
   /// without the list the host is given `limits::host_settles`.
   std::optional<std::vector<std::uint64_t>> running;

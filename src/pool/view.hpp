@@ -19,7 +19,7 @@ struct host_view {
   host_id id;
   std::uint64_t session = 0;
   bool connected = false;
-  bool draining = false;
+  bool draining = false; ///< Kept from work: nothing new is started there.
   std::uint32_t devices = 0;
   std::uint32_t devices_free = 0;
   std::uint64_t memory_bytes = 0;

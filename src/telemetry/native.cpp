@@ -17,7 +17,7 @@ std::string number_text(double value) {
 }
 
 std::string metric_name(const sample& s) {
-  auto result = s.family + '_';
+  auto result = std::string{native_prefix(s.family)} + '_';
   for (auto c : s.name)
     result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return result;
@@ -34,8 +34,9 @@ std::string in_quotes(std::string_view value) {
 }
 
 void append_state(std::string& text, const sample& s) {
-  text += s.family + "_sample_state{name=" + in_quotes(s.name) + ",device=" + in_quotes(s.device)
-          + ",state=" + in_quotes(state_name(s.reading)) + "} 1\n";
+  text += std::string{native_prefix(s.family)} + "_sample_state{name=" + in_quotes(s.name)
+          + ",device=" + in_quotes(s.device) + ",state=" + in_quotes(state_name(s.reading))
+          + "} 1\n";
 }
 
 void append_value(std::string& text, const sample& s) {
@@ -47,6 +48,12 @@ void append_value(std::string& text, const sample& s) {
 }
 
 } // namespace
+
+std::string_view native_prefix(std::string_view family) {
+  if (family == "nvidia")
+    return "nvml";
+  return family == "amd" ? "amdgpu" : family;
+}
 
 bool has_value(const reading& r) {
   return r.index() < 4;

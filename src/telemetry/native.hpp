@@ -61,8 +61,12 @@ std::string_view name(sample_kind k);
 /// The reading as a person reads it: the number, the text, or `failed(5): why`.
 std::string to_text(const reading& r);
 
-/// Prometheus text: `FAMILY_NAME{device="",unit=""} VALUE`, names reduced to `[a-zA-Z0-9_]`, and
-/// `FAMILY_sample_state{name="",device="",state=""} 1` for each sample without a value. A `state`
+/// What a family's figures begin with where its vendor's tools export them: `nvml`, `amdgpu`, else
+/// the family's own name.
+std::string_view native_prefix(std::string_view family);
+
+/// Prometheus text: `PREFIX_NAME{device="",unit=""} VALUE`, names reduced to `[a-zA-Z0-9_]`, and
+/// `PREFIX_sample_state{name="",device="",state=""} 1` for each sample without a value. A `state`
 /// sample becomes a label of a series that is 1.
 std::string to_prometheus(const std::vector<sample>& samples);
 

@@ -1,4 +1,5 @@
 #include "schema/fabric.capnp.h"
+#include "src/base/device_limits.hpp"
 #include "src/base/peer_limits.hpp"
 #include "src/wire/fabric_codec.hpp"
 
@@ -129,6 +130,8 @@ device read(field_reader& in, s::Device::Reader m) {
     .id = in.text(m.getId()),
     .name = in.text(m.getName()),
     .memory_bytes = m.getMemoryBytes(),
+    .state = in.same(m.getState(), device_state::lost),
+    .why = in.text(m.getWhy()),
   };
 }
 
@@ -180,6 +183,7 @@ replica_report read(field_reader& in, s::ReplicaReport::Reader m) {
     .adopted = m.getAdopted(),
     .engine = in.text(m.getEngine()),
     .loopback = in.text(m.getLoopback()),
+    .devices = in.texts(m.getDevices()),
   };
 }
 
@@ -223,14 +227,21 @@ native_sample read(field_reader& in, s::NativeSample::Reader m) {
   };
 }
 
-log_chunk read(field_reader& in, s::LogChunk::Reader m) {
+device_event read(field_reader& in, s::DeviceEvent::Reader m) {
   return {
-    .replica = {in.text(m.getReplica())},
-    .generation = m.getGeneration(),
-    .offset = m.getOffset(),
-    .bytes = in.bytes(m.getBytes()),
-    .last = m.getLast(),
+    .family = family(in, m.getFamily()),
+    .device = in.text(m.getDevice()),
+    .name = in.text(m.getName()),
+    .code = m.getCode(),
+    .text = in.text(m.getText()),
+    .at = {m.getAt()},
   };
+}
+
+device_events read(field_reader& in, capnp::List<s::DeviceEvent>::Reader from) {
+  return {in.list(
+    from, [&](s::DeviceEvent::Reader e) { return read(in, e); }, limits::device_events
+  )};
 }
 
 adopt_offer read(field_reader& in, s::AdoptOffer::Reader m) {
@@ -278,12 +289,14 @@ agent_message read(field_reader& in, s::FromAgent::Reader m) {
   case s::FromAgent::NATIVE_SAMPLES:
     return native_samples{
       in.list(m.getNativeSamples(), [&](s::NativeSample::Reader r) { return read(in, r); })};
-  case s::FromAgent::LOG_CHUNK:
-    return read(in, m.getLogChunk());
   case s::FromAgent::ADOPT_OFFER:
     return read(in, m.getAdoptOffer());
+  case s::FromAgent::DEVICE_EVENTS:
+    return read(in, m.getDeviceEvents());
   case s::FromAgent::JOIN:
     return read(in, m.getJoin());
+  case s::FromAgent::LOG_CHUNK:
+    break;
   }
   in.note(decode_fault::unknown_kind);
   return agent_heartbeat{};
@@ -367,28 +380,16 @@ adopt_replica read(field_reader& in, s::AdoptReplica::Reader m) {
   };
 }
 
-forget_replica read(field_reader& in, s::ForgetReplica::Reader m) {
-  return {
-    .epoch = m.getEpoch(),
-    .replica = {in.text(m.getReplica())},
-    .generation = m.getGeneration(),
-  };
-}
-
 verify_artifact read(field_reader& in, s::VerifyArtifact::Reader m) {
   return {.epoch = m.getEpoch(), .artifact = read(in, m.getArtifact())};
 }
 
 drain_host read(field_reader& in, s::DrainHost::Reader m) {
-  return {.epoch = m.getEpoch(), .on = m.getOn(), .reason = in.text(m.getReason())};
-}
-
-want_log read(field_reader& in, s::WantLog::Reader m) {
   return {
-    .replica = {in.text(m.getReplica())},
-    .generation = m.getGeneration(),
-    .bytes_at_most = m.getBytesAtMost(),
-  };
+    .epoch = m.getEpoch(),
+    .on = m.getOn(),
+    .reason = in.text(m.getReason()),
+    .decided_at = {m.getDecidedAt()}};
 }
 
 adopt_outcome read(field_reader& in, s::AdoptOutcome::Reader m) {
@@ -467,20 +468,19 @@ coordinator_message read(field_reader& in, s::FromCoordinator::Reader m) {
     return read(in, m.getStopReplica());
   case s::FromCoordinator::ADOPT_REPLICA:
     return read(in, m.getAdoptReplica());
-  case s::FromCoordinator::FORGET_REPLICA:
-    return read(in, m.getForgetReplica());
   case s::FromCoordinator::VERIFY_ARTIFACT:
     return read(in, m.getVerifyArtifact());
   case s::FromCoordinator::DRAIN_HOST:
     return read(in, m.getDrainHost());
-  case s::FromCoordinator::WANT_LOG:
-    return read(in, m.getWantLog());
   case s::FromCoordinator::CLOSING:
     return read(in, m.getClosing());
   case s::FromCoordinator::JOINED:
     return read(in, m.getJoined());
   case s::FromCoordinator::ADOPT_OUTCOME:
     return read(in, m.getAdoptOutcome());
+  case s::FromCoordinator::FORGET_REPLICA:
+  case s::FromCoordinator::WANT_LOG:
+    break;
   }
   in.note(decode_fault::unknown_kind);
   return coordinator_heartbeat{};

@@ -88,6 +88,8 @@ void put(s::Device::Builder b, const device& d) {
   b.setId(text(d.id));
   b.setName(text(d.name));
   b.setMemoryBytes(d.memory_bytes);
+  b.setState(same<s::DeviceState>(d.state));
+  b.setWhy(text(d.why));
 }
 
 void put(s::FromAgent::Builder to, const inventory& m) {
@@ -129,6 +131,7 @@ void put(s::FromAgent::Builder to, const replica_report& m) {
   b.setAdopted(m.adopted);
   b.setLoopback(text(m.loopback));
   b.setEngine(text(m.engine));
+  put(b.initDevices(count(m.devices.size())), m.devices);
 }
 
 void put(s::FromAgent::Builder to, const artifact_report& m) {
@@ -166,13 +169,19 @@ void put(s::FromAgent::Builder to, const native_samples& m) {
     put(b[i], m.samples[i]);
 }
 
-void put(s::FromAgent::Builder to, const log_chunk& m) {
-  auto b = to.initLogChunk();
-  b.setReplica(text(m.replica.value));
-  b.setGeneration(m.generation);
-  b.setOffset(m.offset);
-  b.setBytes(data(m.bytes));
-  b.setLast(m.last);
+void put(s::DeviceEvent::Builder b, const device_event& e) {
+  b.setFamily(same<s::Family>(e.family));
+  b.setDevice(text(e.device));
+  b.setName(text(e.name));
+  b.setCode(e.code);
+  b.setText(text(e.text));
+  b.setAt(e.at.value);
+}
+
+void put(s::FromAgent::Builder to, const device_events& m) {
+  auto events = to.initDeviceEvents(count(m.events.size()));
+  for (unsigned i = 0; i < events.size(); ++i)
+    put(events[i], m.events[i]);
 }
 
 void put(s::FromAgent::Builder to, const adopt_offer& m) {
@@ -276,13 +285,6 @@ void put(s::FromCoordinator::Builder to, const adopt_replica& m) {
   b.setSlots(m.slots);
 }
 
-void put(s::FromCoordinator::Builder to, const forget_replica& m) {
-  auto b = to.initForgetReplica();
-  b.setEpoch(m.epoch);
-  b.setReplica(text(m.replica.value));
-  b.setGeneration(m.generation);
-}
-
 void put(s::FromCoordinator::Builder to, const verify_artifact& m) {
   auto b = to.initVerifyArtifact();
   b.setEpoch(m.epoch);
@@ -294,13 +296,7 @@ void put(s::FromCoordinator::Builder to, const drain_host& m) {
   b.setEpoch(m.epoch);
   b.setOn(m.on);
   b.setReason(text(m.reason));
-}
-
-void put(s::FromCoordinator::Builder to, const want_log& m) {
-  auto b = to.initWantLog();
-  b.setReplica(text(m.replica.value));
-  b.setGeneration(m.generation);
-  b.setBytesAtMost(m.bytes_at_most);
+  b.setDecidedAt(m.decided_at.value);
 }
 
 void put(s::FromCoordinator::Builder to, const adopt_outcome& m) {

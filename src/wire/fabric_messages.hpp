@@ -59,11 +59,21 @@ struct agent_heartbeat {
   friend bool operator==(const agent_heartbeat&, const agent_heartbeat&) = default;
 };
 
+/// Whether a device is there for work.
+enum class device_state : std::uint8_t {
+  offered,
+  withheld, ///< Nothing new: somebody else computes on it, or its library does not answer.
+  sick,     ///< Its own word or its driver's: what runs on it is ended.
+  lost,     ///< It is on the bus, and its library does not show it.
+};
+
 struct device {
   catalog::family family = catalog::family::cpu;
   std::string id; ///< UUID or PCI address; never an index.
   std::string name;
   std::uint64_t memory_bytes = 0;
+  device_state state = device_state::offered;
+  std::string why; ///< Of any state but `offered`: the native cause.
 
   friend bool operator==(const device&, const device&) = default;
 };
@@ -128,6 +138,7 @@ struct replica_report {
   bool adopted = false; ///< Somebody else started it.
   std::string engine;   ///< The version that the engine gave; empty: it gave none.
   std::string loopback; ///< `own_loopback` of its host; empty: an older agent, which does not say.
+  std::vector<std::string> devices; ///< Ids of those it was started on.
 
   friend bool operator==(const replica_report&, const replica_report&) = default;
 };
@@ -178,15 +189,23 @@ struct native_samples {
   friend bool operator==(const native_samples&, const native_samples&) = default;
 };
 
-/// Answers `want_log`; `offset` counts from the start of the replica's log.
-struct log_chunk {
-  replica_id replica;
-  std::uint64_t generation = 0;
-  std::uint64_t offset = 0;
-  std::string bytes;
-  bool last = false;
+/// Something that happened to a device, in its vendor's words: an Xid, a RAS error, an NRT code.
+struct device_event {
+  catalog::family family = catalog::family::cpu;
+  std::string device; ///< A device's id; empty: of the host.
+  std::string name;   ///< `Xid`
+  std::int64_t code = 0;
+  std::string text; ///< Raw, as it was logged.
+  wall_ms at;
 
-  friend bool operator==(const log_chunk&, const log_chunk&) = default;
+  friend bool operator==(const device_event&, const device_event&) = default;
+};
+
+/// The newest ones of a host, oldest first; a full list, at most `limits::device_events`.
+struct device_events {
+  std::vector<device_event> events;
+
+  friend bool operator==(const device_events&, const device_events&) = default;
 };
 
 /// `assay-agent adopt`: a server that somebody else started asks to be taken in.
@@ -230,9 +249,9 @@ using agent_message = std::variant<
   replica_report,
   artifact_report,
   native_samples,
-  log_chunk,
   adopt_offer,
-  join>;
+  join,
+  device_events>;
 
 // -- coordinator to agent ---------------------------------------------------------------------
 
@@ -309,15 +328,6 @@ struct adopt_replica {
   friend bool operator==(const adopt_replica&, const adopt_replica&) = default;
 };
 
-/// Stop watching an adopted replica; its process is left alone.
-struct forget_replica {
-  std::uint64_t epoch = 0;
-  replica_id replica;
-  std::uint64_t generation = 0;
-
-  friend bool operator==(const forget_replica&, const forget_replica&) = default;
-};
-
 struct verify_artifact {
   std::uint64_t epoch = 0;
   artifact_manifest artifact;
@@ -325,22 +335,15 @@ struct verify_artifact {
   friend bool operator==(const verify_artifact&, const verify_artifact&) = default;
 };
 
-/// Start nothing new on this host (`on`), or take work again.
+/// Start nothing new on this host (`on`), or take work again. Said at the beginning of each session
+/// and on each change.
 struct drain_host {
   std::uint64_t epoch = 0;
   bool on = true;
   std::string reason;
+  wall_ms decided_at; ///< Not `on`: what happened to devices before is forgiven; 0: nothing is.
 
   friend bool operator==(const drain_host&, const drain_host&) = default;
-};
-
-/// Send the last `bytes_at_most` of a replica's log as `log_chunk`s.
-struct want_log {
-  replica_id replica;
-  std::uint64_t generation = 0;
-  std::uint64_t bytes_at_most = 0;
-
-  friend bool operator==(const want_log&, const want_log&) = default;
 };
 
 /// Answers `adopt_offer`.
@@ -413,10 +416,8 @@ using coordinator_message = std::variant<
   start_replica,
   stop_replica,
   adopt_replica,
-  forget_replica,
   verify_artifact,
   drain_host,
-  want_log,
   closing,
   joined,
   adopt_outcome>;

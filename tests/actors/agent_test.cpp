@@ -38,7 +38,7 @@ struct fake_host : host_deeds {
   std::vector<std::shared_ptr<fake_replica>> replicas;
   std::vector<fabric::agent_message> sent;
   std::optional<problem> refuses;
-  std::string log;
+  wall_ms forgiven;
 
   result<std::shared_ptr<replica_deeds>, problem>
   make_replica(const order& what, artifact_answer) override {
@@ -49,6 +49,8 @@ struct fake_host : host_deeds {
       [&](const auto& o) {
         made->report.replica = o.replica;
         made->report.generation = o.generation;
+        if constexpr (requires { o.devices; })
+          made->report.devices = o.devices;
       },
       what
     );
@@ -67,9 +69,7 @@ struct fake_host : host_deeds {
   void verify(const fabric::artifact_manifest& artifact, artifact_answer answer) override {
     answer({artifact.id, {}, fabric::artifact_state::verified});
   }
-  std::string read_log(const replica_id&, std::uint64_t, std::size_t bytes) override {
-    return log.substr(log.size() - std::min(log.size(), bytes));
-  }
+  void forgive(wall_ms before) override { forgiven = before; }
   bool send(const fabric::agent_message& message) override {
     sent.push_back(message);
     return true;
@@ -225,7 +225,7 @@ TEST_CASE("a launch that is refused is reported as failed with the reason") {
 
 TEST_CASE("a new session is told everything, the stack before the replicas") {
   scene s;
-  s.say(fabric::inventory{});
+  s.say(family_found{catalog::family::cpu, {}});
   s.make_ready();
   s.close();
   s.host->sent.clear();
@@ -266,6 +266,22 @@ TEST_CASE("an older generation than the one that runs is refused") {
   CHECK(s.phases().back() == replica_phase::failed);
 }
 
+TEST_CASE("no two replicas get one device, until the one that has it ended") {
+  scene s;
+  auto first = start(1), second = start(2);
+  first.devices = {"GPU-1", "GPU-2"};
+  second.replica = {"other"};
+  second.devices = {"GPU-2"};
+  s.command(first);
+  s.command(second);
+  CHECK(s.host->replicas.size() == 1);
+  CHECK(s.phases().back() == replica_phase::failed);
+  second.devices = {"GPU-3"};
+  second.generation = 3;
+  s.command(second);
+  CHECK(s.host->replicas.size() == 2);
+}
+
 TEST_CASE("a draining host starts nothing until it is told otherwise") {
   scene s;
   s.command(fabric::drain_host{1, true, "maintenance"});
@@ -276,14 +292,61 @@ TEST_CASE("a draining host starts nothing until it is told otherwise") {
   CHECK(s.host->replicas.size() == 1);
 }
 
+TEST_CASE("what was decided on the host forgives its devices, where it says since when") {
+  scene s;
+  s.command(fabric::drain_host{1, true, "maintenance", {5}});
+  CHECK(s.host->forgiven == wall_ms{});
+  s.command(fabric::drain_host{1, false, "", {}});
+  CHECK(s.host->forgiven == wall_ms{});
+  s.command(fabric::drain_host{1, false, "", {7}});
+  CHECK(s.host->forgiven == wall_ms{7});
+}
+
+TEST_CASE("the host is told with the devices of all its families, whichever speaks last") {
+  scene s;
+  fabric::inventory cpu;
+  cpu.cpus = 4;
+  cpu.fingerprint.sum = sha256("before");
+  fabric::inventory card;
+  card.devices = {{catalog::family::nvidia, "GPU-1", "H100", 1}};
+  card.fingerprint.sum = sha256("after");
+  s.say(family_found{catalog::family::cpu, cpu});
+  s.say(family_found{catalog::family::nvidia, card});
+  auto told = s.host->all<fabric::inventory>().back();
+  CHECK(told.cpus == 4);
+  CHECK(told.devices == card.devices);
+  CHECK(told.fingerprint.sum == sha256("after"));
+  cpu.fingerprint.sum = sha256("after");
+  s.say(family_found{catalog::family::cpu, cpu});
+  CHECK(s.host->all<fabric::inventory>().back() == told);
+  card.devices.clear();
+  s.say(family_found{catalog::family::nvidia, card});
+  CHECK(s.host->all<fabric::inventory>().back().devices.empty());
+}
+
+TEST_CASE("events of all families are told together, in order, and again in each session") {
+  scene s;
+  auto event = [](std::int64_t at) {
+    return fabric::device_event{catalog::family::nvidia, "GPU-1", "Xid", 79, "gone", {at}};
+  };
+  s.say(family_events{catalog::family::nvidia, {event(2), event(4)}});
+  s.say(family_events{catalog::family::amd, {event(3)}});
+  auto told = s.host->all<fabric::device_events>().back().events;
+  CHECK(told == std::vector{event(2), event(3), event(4)});
+  s.close();
+  s.host->sent.clear();
+  s.open();
+  CHECK(s.host->all<fabric::device_events>().size() == 1);
+}
+
 TEST_CASE("a changed stack makes every replica report again") {
   scene s;
-  s.say(fabric::inventory{});
+  s.say(family_found{catalog::family::cpu, {}});
   s.make_ready();
   auto before = s.phases().size();
   fabric::inventory changed;
   changed.fingerprint.sum = sha256("other");
-  s.say(changed);
+  s.say(family_found{catalog::family::cpu, changed});
   CHECK(s.phases().size() == before + 1);
 }
 
@@ -299,10 +362,10 @@ TEST_CASE("a replica that an earlier agent left is told of once it was looked at
   scene s;
   s.say(replica_found{"left"});
   s.stage.pass(limits::observe_every);
-  s.say(fabric::inventory{});
+  s.say(family_found{catalog::family::cpu, {}});
   fabric::inventory changed;
   changed.fingerprint.sum = sha256("another stack");
-  s.say(changed); // Makes every replica report again.
+  s.say(family_found{catalog::family::cpu, changed}); // Makes every replica report again.
   CHECK(s.phases().empty());
   SECTION("and is ready when it was proven and answers well") {
     s.answer(s.newest().launched, life::launched{s.now(), true});
@@ -410,37 +473,17 @@ TEST_CASE("an offer that a lost session leaves open is answered at once") {
   );
 }
 
-TEST_CASE("a log is sent in chunks, and the last one says so") {
-  scene s;
-  s.host->log = std::string(300'000, 'x') + "end";
-  s.command(fabric::want_log{{"r"}, 1, 1'000'000});
-  auto chunks = s.host->all<fabric::log_chunk>();
-  REQUIRE(chunks.size() == 2);
-  CHECK_FALSE(chunks[0].last);
-  CHECK(chunks[1].last);
-  CHECK(chunks[1].offset == chunks[0].bytes.size());
-  CHECK(chunks[1].bytes.ends_with("end"));
-}
-
-TEST_CASE("an empty log is one empty last chunk") {
-  scene s;
-  s.command(fabric::want_log{{"r"}, 1, 100});
-  auto chunks = s.host->all<fabric::log_chunk>();
-  REQUIRE(chunks.size() == 1);
-  CHECK(chunks[0].last);
-}
-
 // -- PROBE ------------------------------------------------------------------------------------
 
 namespace {
 
 struct fake_family : family_deeds {
-  std::function<void(std::vector<fabric::native_sample>)> sampled;
+  std::function<void(family_news)> sampled;
   std::function<void(fabric::inventory)> discovered;
   int samples_asked = 0;
 
   catalog::family family() const override { return catalog::family::cpu; }
-  void sample(std::function<void(std::vector<fabric::native_sample>)> answer) override {
+  void sample(std::function<void(family_news)> answer) override {
     ++samples_asked;
     sampled = std::move(answer);
   }
@@ -464,7 +507,7 @@ struct probe_scene : scene {
     fabric::native_sample sample;
     sample.name = "MemAvailable";
     sample.value = 5.0;
-    std::exchange(family->sampled, {})({sample});
+    std::exchange(family->sampled, {})({{sample}, {}, {}});
     stage.settle();
   }
   void give_stack(const std::string& text) {
@@ -496,7 +539,7 @@ TEST_CASE("a sample is told with its age, and keeps its text") {
   sample.name = "memory.max";
   sample.value = std::string{"max"};
   sample.at = {wall_now().value - 5'000};
-  std::exchange(s.family->sampled, {})({sample});
+  std::exchange(s.family->sampled, {})({{sample}, {}, {}});
   s.stage.settle();
   auto told = s.host->all<fabric::native_samples>().back().samples;
   REQUIRE(told.size() == 1);

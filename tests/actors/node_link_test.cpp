@@ -5,6 +5,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
+
 namespace assay {
 
 namespace {
@@ -129,6 +131,66 @@ TEST_CASE("a changed stack is told of all of the host's replicas") {
   REQUIRE(reports.size() == 2);
   for (const auto& report : reports)
     CHECK(report.fingerprint == sha256("2"));
+}
+
+namespace {
+
+std::vector<fabric::drain_host> drains(const scene& s) {
+  std::vector<fabric::drain_host> said;
+  for (const auto& one : s.sent)
+    if (const auto* drain = std::get_if<fabric::drain_host>(&one))
+      said.push_back(*drain);
+  return said;
+}
+
+} // namespace
+
+TEST_CASE("an agent is told what its host may be used for, on each change and in each session") {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  REQUIRE(drains(s).size() == 1);
+  CHECK_FALSE(drains(s)[0].on);
+  s.ledger.must(ledger::cluster_version{2});
+  s.ledger.must(ledger::host_standing{{"node"}, ledger::host_duty::draining, "a new fan"});
+  REQUIRE(drains(s).size() == 2);
+  CHECK(drains(s)[1].on);
+  CHECK(drains(s)[1].reason.ends_with(": a new fan"));
+  s.ledger.must(ledger::cluster_version{3}); // Nothing of this host.
+  s.say(scene::stack("2"));
+  CHECK(drains(s).size() == 2);
+  s.say(scene::stack("2"), 2);
+  REQUIRE(drains(s).size() == 3);
+  CHECK(drains(s)[2].on);
+  s.ledger.must(ledger::host_standing{{"node"}, ledger::host_duty::in_service, "it is in"});
+  REQUIRE(drains(s).size() == 4);
+  CHECK_FALSE(drains(s)[3].on);
+}
+
+TEST_CASE("a pool is offered the devices that are there for work, and told which are sick or lost"
+) {
+  scene s;
+  s.meet_pool();
+  auto what = scene::stack("1");
+  using enum fabric::device_state;
+  for (auto [id, state] : {std::pair{"a", offered}, {"b", withheld}, {"c", sick}, {"d", lost}})
+    what.devices.push_back({catalog::family::nvidia, id, "H100", 1, state, "why " + std::string{id}}
+    );
+  s.say(what);
+  auto report = s.at_pool->all<pool::host_reported>().back();
+  CHECK(report.devices == std::vector<std::string>{"a"});
+  CHECK(report.sick == std::map<std::string, std::string>{{"c", "why c"}, {"d", "why d"}});
+}
+
+TEST_CASE("a pool is told on which devices a replica is, so that a new leader gives none out twice"
+) {
+  scene s;
+  s.meet_pool();
+  s.say(scene::stack("1"));
+  auto report = scene::replica(1);
+  report.devices = {"GPU-1"};
+  s.say(report);
+  CHECK(s.at_pool->all<pool::replica_reported>().back().devices == report.devices);
 }
 
 TEST_CASE("the pool is told whether a replica's end was ordered at its host, or came by itself") {
@@ -370,6 +432,18 @@ TEST_CASE("samples grow older while nothing newer comes") {
   auto told = s.stage.ask<host_answer>(s.link, host_question{}).samples;
   REQUIRE(told.size() == 1);
   CHECK(told[0].age == std::chrono::milliseconds{3'020});
+}
+
+TEST_CASE("what one family says leaves the figures of another as they are") {
+  scene s;
+  fabric::native_sample cpu, card;
+  card.family = catalog::family::nvidia;
+  s.say(fabric::native_samples{{cpu}});
+  s.say(fabric::native_samples{{card, card}});
+  s.say(fabric::native_samples{{cpu, cpu, cpu}});
+  auto told = s.stage.ask<host_answer>(s.link, host_question{}).samples;
+  CHECK(std::ranges::count(told, catalog::family::cpu, &fabric::native_sample::family) == 3);
+  CHECK(std::ranges::count(told, catalog::family::nvidia, &fabric::native_sample::family) == 2);
 }
 
 TEST_CASE("the start of an adopted replica reaches the agent as an order to watch its URL") {

@@ -197,7 +197,9 @@ public:
   }
 
   void forget(std::uint64_t generation) {
-    hub_->send(host, fabric::forget_replica{1, {"chat/local/q4/1@n1"}, generation});
+    hub_->send(
+      host, fabric::stop_replica{1, {"chat/local/q4/1@n1"}, generation, "no longer watched"}
+    );
   }
 
   std::optional<fabric::adopt_offer> offer() {

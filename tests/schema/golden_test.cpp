@@ -6,6 +6,16 @@
 
 namespace assay::test {
 
+namespace {
+
+/// Kinds that no version ever sent. Their numbers stay taken, and nobody reads them any more.
+bool is_retired(const golden_line& line) {
+  return line.name == "agent log_chunk" || line.name == "coordinator forget_replica"
+         || line.name == "coordinator want_log";
+}
+
+} // namespace
+
 TEST_CASE("what any version wrote to the ledger is read as it was meant, and written the same") {
   auto lines = read_golden("ledger");
   CHECK(lines.size() >= 63); // Of the first version.
@@ -27,6 +37,10 @@ TEST_CASE("a message that any version sent is read as its sample") {
       INFO(format << ' ' << line.name);
       auto* sample = newest(samples, line.name);
       auto read = read_today(format, line);
+      if (is_retired(line)) {
+        CHECK_FALSE(read);
+        continue;
+      }
       REQUIRE(sample);
       REQUIRE(read);
       CHECK(read->bytes == sample->bytes);

@@ -152,6 +152,7 @@ TEST_CASE("enumerations have the schema's names at the schema's numbers") {
   same(Schema::from<schema::RevocationTarget>(), ledger::revocation_target{}, 2);
   same(Schema::from<schema::Observation>(), ledger::observation{}, 4);
   same(Schema::from<schema::IdentityRole>(), ledger::identity_role{}, 4);
+  same(Schema::from<schema::HostDuty>(), ledger::host_duty{}, 3);
   same(Schema::from<schema::JobPriority>(), ledger::job_priority{}, 3);
   same(Schema::from<schema::JobEnd>(), ledger::job_end{}, 3);
   same(Schema::from<schema::QualificationState>(), qualification::state{}, 9);

@@ -28,6 +28,19 @@ inline fabric::inventory an_inventory() {
   };
 }
 
+/// One of an agent that says whether its devices are there for work.
+inline fabric::inventory an_inventory_of_states() {
+  auto all = an_inventory();
+  auto add = [&](std::string id, device_state state, std::string why) {
+    all.devices.push_back({catalog::family::nvidia, std::move(id), "H100", 1, state, std::move(why)}
+    );
+  };
+  add("GPU-1", device_state::withheld, "pid 7 holds 3 bytes");
+  add("GPU-2", device_state::sick, "Xid 79");
+  add("0000:65:00.0", device_state::lost, "NVML 15");
+  return all;
+}
+
 inline fabric::replica_report a_report() {
   return {
     .replica = {"m/p/a/0@h"},
@@ -52,6 +65,13 @@ inline fabric::replica_report a_report_of_host() {
   auto report = a_report();
   report.loopback = "0f5a/4026531840";
   report.engine = "b4567";
+  return report;
+}
+
+/// One of an agent that says on which devices it is.
+inline fabric::replica_report a_report_of_devices() {
+  auto report = a_report_of_host();
+  report.devices = {"GPU-8f1c", "GPU-9a00"};
   return report;
 }
 
@@ -147,12 +167,16 @@ inline std::vector<std::pair<std::string, agent_message>> agent_samples() {
     {"native_samples_text",
      native_samples{
        {{catalog::family::cpu, "memory.max", "B", "", std::string{"max"}, {9}, 50ms}}}},
-    {"log_chunk", log_chunk{{"m/p/a/0@h"}, 7, 1'024, "line\n", true}},
     {"adopt_offer", adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}}},
     {"adopt_offer_numbered", adopt_offer{"http://127.0.0.1:8000", "m", {"http"}, {"physics"}, 7}},
     {"join", join{"host-2", {a_digest(6).bytes}}},
     {"join_member", a_join()},
     {"replica_report_loopback", a_report_of_host()},
+    {"replica_report_devices", a_report_of_devices()},
+    {"inventory_device_states", an_inventory_of_states()},
+    {"device_events",
+     device_events{
+       {{catalog::family::nvidia, "GPU-8f1c", "Xid", 79, "GPU has fallen off the bus.", {9}}}}},
   };
 }
 
@@ -164,10 +188,9 @@ inline std::vector<std::pair<std::string, coordinator_message>> coordinator_samp
     {"stop_replica", stop_replica{3, {"m/p/a/0@h"}, 8, "moved", 30'000ms}},
     {"adopt_replica",
      adopt_replica{3, {"r"}, {"i"}, {"m"}, 1, {"http"}, "text", "http://127.0.0.1:8000", 2}},
-    {"forget_replica", forget_replica{3, {"r"}, 1}},
     {"verify_artifact", verify_artifact{3, a_manifest()}},
     {"drain_host", drain_host{3, false, "repaired"}},
-    {"want_log", want_log{{"r"}, 1, 65'536}},
+    {"drain_host_decided", drain_host{3, false, "repaired", {9}}},
     {"closing", closing{closing_reason::protocol, "too old"}},
     {"joined", joined{true, {"host-2"}, "welcome"}},
     {"welcome_coordinators",

@@ -304,7 +304,7 @@ def scenario_f14_bit_flip():
         eventually(blob.exists, "c has the blob, too")
         mark = "bitflipped"
         state, journal = put_for_good(w, "c", mark), w.members["c"].data / "raft/journal"
-        number = next(one["seq"] for one in w.records("a") if one["summary"].startswith(mark))
+        number = next(one["seq"] for one in w.records("a") if one["summary"].startswith(f"{mark} "))
         w.kill("c")
         expect(flip(journal, mark.encode()), "its bytes are in the log")
         w.refuses_to_start("c", 1, str(journal), "is damaged, and frame")

@@ -11,6 +11,7 @@ from cluster_faults import three
 from scenarios_cluster import loaded
 from world import BIN, Skipped, eventually, expect
 
+KNOWN, NEXT = 2, 3  # Schema versions: of this program, and of the one that tests/newer builds.
 OLDER = BIN / "assayd"
 NEWER = BIN / "newer" / "assayd"
 
@@ -60,6 +61,12 @@ def newest(w, kind):
     return eventually(look, f"a record of kind {kind} is there")
 
 
+def agreed(w, version):
+    """The cluster takes records of that version."""
+    eventually(lambda: any(one["kind"] == "cluster_version" and one["summary"].startswith(f"schema {version} ")
+                           for one in w.records(w.leader())), f"version {version} is agreed on")
+
+
 def deleted(w, at, reason):
     """A project that is declared for this and taken away for this reason: what was said."""
     name = f"p{time.monotonic_ns()}"
@@ -99,7 +106,7 @@ def scenario_f25_rolling_upgrade():
     with three().form() as w:
         w.serve()
         names = in_turn(w, lambda name: replace(w, name, NEWER))
-        newest(w, "cluster_version")
+        agreed(w, NEXT)
         while_leading(w, "a", lambda: deleted(w, "a", "for good: nobody needs it").is_ok())
         w.check(names)
 
@@ -117,43 +124,44 @@ def scenario_f25_newer_and_older():
         expect(len({one["record"] for one, in seen.values()}) == 1, "all have one hash for it", seen)
 
         replace(w, "c", NEWER)
+        agreed(w, KNOWN)
         for name in "abc":
             while_leading(w, "c", lambda: deleted(w, name, "for good: no use").ends(
-                4, "newer_schema", "needs schema version 2", "takes 1 to 1"))
+                4, "newer_schema", f"needs schema version {NEXT}", f"takes 1 to {KNOWN}"))
         replace(w, "c", OLDER)
         expect(by_itself(w, "c", with_field) == seen["c"], "an older program reads on where a newer one wrote")
         w.put("c", "by-older")
         for name in "ca":
             replace(w, name, NEWER)
-        newest(w, "cluster_version")
+        agreed(w, NEXT)
         while_leading(w, "a", lambda: deleted(w, "a", "for good: no use").is_ok())
         of_kind = newest(w, "retired")
         seen = {name: by_itself(w, name, with_field, of_kind) for name in "abc"}
         expect(all(one == seen["b"] for one in seen.values()), "what was kept unread is read by the newer program", seen)
         field, kind = seen["b"]
         expect(field["reason_text"] == "moved (ticket T-1)", "the field is there", field)
-        expect(kind["schema_version"] == "2" and kind["reason_text"] == "for good: no use", "the kind is there", kind)
+        expect(kind["schema_version"] == str(NEXT) and kind["reason_text"] == "for good: no use", "the kind is there", kind)
         refuse_older(w)
         w.check(["by-older", "without-c"])
 
 
 def refuse_older(w):
     """Whichever way an older program comes to a ledger of the newer version, it says what it does not know, and harms nobody."""
-    too_new = "schema version 2"
+    too_new = f"schema version {NEXT}"
     export, backup = w.root / "lab.ledger", w.root / "lab.assay"
     w.at("a", "ledger", "export", export).is_ok()
-    w.assay("ledger", "verify", export).ends(4, too_new, "this program knows 1 to 1", "nothing is wrong up to record ")
+    w.assay("ledger", "verify", export).ends(4, too_new, f"this program knows 1 to {KNOWN}", "nothing is wrong up to record ")
     w.at("a", "cluster", "backup", backup).is_ok()
     w.add("d")
     w.begin("d")
-    w.at("d", "cluster", "restore", backup).ends(4, too_new, "knows versions 1 to 1")
+    w.at("d", "cluster", "restore", backup).ends(4, too_new, f"knows versions 1 to {KNOWN}")
     token = w.token("a")
-    w.at("d", "cluster", "join", "-", text=token + "\n").ends(4, too_new, "no newer one than 1", "did not use the token up")
+    w.at("d", "cluster", "join", "-", text=token + "\n").ends(4, too_new, f"no newer one than {KNOWN}", "did not use the token up")
     expect([m["name"] for m in w.cluster("a")["members"]] == ["a", "b", "c"], "it is no member", w.cluster("a"))
 
     w.kill("c", signal.SIGTERM)
     w.members["c"].program = OLDER
-    w.refuses_to_start("c", 1, "at seq ", too_new, "this program knows 1 to 1", "install the version of Assay that wrote it")
+    w.refuses_to_start("c", 1, "at seq ", too_new, f"this program knows 1 to {KNOWN}", "install the version of Assay that wrote it")
     w.put("b", "without-c")
     w.members["c"].program = NEWER
     w.begin("c")

@@ -91,6 +91,9 @@ answer prepare_keys(const call& c);     // keys.cpp
 answer rotate_keys(const call& c);      // keys.cpp
 answer trust_clock(const call& c);      // members.cpp
 answer host_token(const call& c);       // members.cpp
+answer host_drain(const call& c);       // hosts.cpp
+answer host_quarantine(const call& c);  // hosts.cpp
+answer host_resume(const call& c);      // hosts.cpp
 answer env(const call& c);              // cluster.cpp
 answer submit(const call& c);           // jobs.cpp
 answer job_output(const call& c);       // jobs.cpp

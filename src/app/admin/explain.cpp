@@ -4,10 +4,14 @@
 
 #include "src/app/admin/admin.hpp"
 #include "src/app/asking.hpp"
+#include "src/ledger/host_duty.hpp"
 
 #include <boost/json/serialize.hpp>
 
+#include <algorithm>
 #include <future>
+#include <iterator>
+#include <set>
 
 namespace assay::app::admin {
 
@@ -101,6 +105,18 @@ const ledger::member* any_ingress(const call& c, const ledger::tables& t) {
   return nullptr;
 }
 
+/// Its lines, and why hosts that could serve it are kept from work.
+std::vector<std::string> told_lines(const call& c, const routing::explanation& e) {
+  auto lines = routing::to_lines(e);
+  std::set<pool_id> pools;
+  for (const auto& one : e.implementations)
+    pools.insert(one.pool);
+  std::ranges::move(
+    ledger::kept_lines(*tables_of(*c.parts.engine->current()), pools), std::back_inserter(lines)
+  );
+  return lines;
+}
+
 /// Another member's answer, as it gave it.
 answer ask_member(const call& c, const ledger::member& whom, const http::service_request& request) {
   auto got = c.parts.forwarding->ask(whom.id, request, c.author);
@@ -152,7 +168,7 @@ answer explain(const call& c) {
   return reply{
     {{"decision", std::move(decision)},
      {"implementations", implementations_of(e)},
-     {"lines", lines_of(routing::to_lines(e))}},
+     {"lines", lines_of(told_lines(c, e))}},
     {},
     {}};
 }
@@ -186,7 +202,7 @@ answer decision(const call& c) {
   if (auto now = as_things_are_now(c, *entry)) {
     lines.emplace_back("");
     lines.emplace_back("the same request, as things are now:");
-    for (const auto& line : routing::to_lines(*now))
+    for (const auto& line : told_lines(c, *now))
       lines.emplace_back(line);
     implementations = implementations_of(*now);
   }

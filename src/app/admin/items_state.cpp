@@ -3,10 +3,12 @@
 #include "src/app/admin/views.hpp"
 #include "src/app/asking.hpp"
 #include "src/ledger/describe.hpp"
+#include "src/ledger/host_duty.hpp"
 #include "src/ledger/status.hpp"
 #include "src/moves/plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <variant>
 
 namespace assay::app::admin {
@@ -25,11 +27,32 @@ json::value value_of(const fabric::native_value& value) {
   return json::value("failed " + std::to_string(std::get<fabric::failed>(value).code));
 }
 
+std::string text_of(const fabric::device& d) {
+  constexpr std::array<std::string_view, 4> states{"offered", "withheld", "sick", "lost"};
+  auto text = d.name + ": " + std::string{states[static_cast<std::size_t>(d.state)]};
+  return d.why.empty() ? text : text + ", " + d.why;
+}
+
+std::string text_of(const fabric::device_event& e) {
+  return ledger::time_text(e.at) + " " + e.device + " " + e.name + " " + std::to_string(e.code)
+         + ": " + e.text;
+}
+
 std::string short_digest(const digest& d) {
   return d == digest{} ? std::string{} : assay::to_text(d).substr(0, sizeof "sha256:" - 1 + 12);
 }
 
+void add_standing(const world& w, const std::string& name, json::object& item) {
+  const auto* row = ledger::find(w.tables->identities, name);
+  if (!row || !row->standing)
+    return;
+  item["duty_by"] = row->standing->author;
+  item["duty_since_ms"] = row->standing->since.value;
+  item["duty_reason"] = row->standing->reason;
+}
+
 void add_host(const world& w, const std::string& name, json::object& item) {
+  add_standing(w, name, item);
   auto at = w.hosts.find(host_id{name});
   if (at == w.hosts.end())
     return;
@@ -37,7 +60,9 @@ void add_host(const world& w, const std::string& name, json::object& item) {
   item["cpus"] = host.inventory.cpus;
   item["memory_bytes"] = host.inventory.host_memory_bytes;
   for (const auto& device : host.inventory.devices)
-    item["device " + device.id] = device.name;
+    item["device " + device.id] = text_of(device);
+  for (std::size_t i = 0; i < host.events.size(); ++i)
+    item["event " + std::to_string(i + 1)] = text_of(host.events[i]);
   for (const auto& [field, value] : host.inventory.fingerprint.fields)
     item["stack " + field] = value;
   std::chrono::milliseconds oldest{};
@@ -86,6 +111,7 @@ json::array host_items(const world& w) {
        row.revoked ? "revoked"
        : connected ? "connected"
                    : "away"},
+      {"duty", ledger::words_of(ledger::duty_of(*w.tables, {name}))},
       {"pool", row.identity.pool.value},
       {"devices", connected ? at->second.inventory.devices.size() : 0},
       {"replicas_ready", ready},

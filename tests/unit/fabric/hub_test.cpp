@@ -291,7 +291,7 @@ TEST_CASE("a message too large to be read is not sent") {
 TEST_CASE("a message to a host that is not there is dropped and counted") {
   site s;
   coordinator c{s.hub()};
-  CHECK(c.fabric->send({"h1"}, want_log{}) == send_outcome::queued);
+  CHECK(c.fabric->send({"h1"}, adopt_outcome{}) == send_outcome::queued);
   CHECK(c.counted([](const hub_counters& n) { return n.sends_refused == 1; }));
 }
 
@@ -314,7 +314,7 @@ TEST_CASE("callbacks may use the hub that calls them") {
   record<down> downs;
   hub_events events;
   events.peer_up = [&](const host_id& who, const hello&) {
-    in_hand.load()->send(who, want_log{.bytes_at_most = 5});
+    in_hand.load()->send(who, adopt_outcome{.number = 5});
   };
   events.message = [&](const host_id&, agent_message) { in_hand.load()->replace_allow_list({}); };
   events.peer_down = [&](const host_id& who, down_reason why) { downs.add({who.value, why}); };
@@ -325,7 +325,7 @@ TEST_CASE("callbacks may use the hub that calls them") {
   in_hand = started->get();
   (*started)->replace_allow_list(s.allowed());
   agent a{s.uplink((*started)->address(), s.h1)};
-  REQUIRE(a.messages.wait_for(coordinator_message{want_log{.bytes_at_most = 5}}));
+  REQUIRE(a.messages.wait_for(coordinator_message{adopt_outcome{.number = 5}}));
   CHECK(a.link->send(numbered(1)));
   CHECK(downs.wait_for(down{"h1", down_reason::revoked}));
 }

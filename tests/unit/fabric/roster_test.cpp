@@ -220,7 +220,7 @@ TEST_CASE("an older epoch's command is refused, an equal or newer one is not") {
   CHECK_FALSE(gate.lets_in(stop_replica{.epoch = 6}));
   gate.saw(9);
   CHECK_FALSE(gate.lets_in(stop_replica{.epoch = 8}));
-  CHECK(gate.lets_in(want_log{}));
+  CHECK(gate.lets_in(adopt_outcome{}));
 }
 
 } // namespace assay::fabric

@@ -208,7 +208,7 @@ TEST_CASE("without a session nothing is taken for sending, and what is too large
   coordinator c{s.hub()};
   agent a{s.uplink(c.fabric->address(), s.h1)};
   REQUIRE(a.welcomes.wait_for_count(1));
-  CHECK_FALSE(a.link->send(log_chunk{.bytes = std::string(limits::message_bytes, 'x')}));
+  CHECK_FALSE(a.link->send(adopt_offer{.url = std::string(limits::message_bytes, 'x')}));
   CHECK(a.link->send(numbered(1)));
 }
 

@@ -57,6 +57,9 @@ std::vector<row> rows() {
     {job_ended{.end = job_end::failed}, false},
     {serving_summary{}, false},
     {cluster_version{}, false},
+    {host_standing{.duty = host_duty::draining}, true},
+    {host_standing{.duty = host_duty::quarantined}, true},
+    {host_standing{.duty = host_duty::in_service}, false},
   };
   const std::set withdrawn{drift, regression, key_compromise, expire, revoke};
   for (auto event : qualification::events)

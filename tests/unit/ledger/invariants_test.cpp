@@ -68,6 +68,25 @@ TEST_CASE("a route with shares that do not add up, no generation or no move is b
   CHECK(says(move_broken_by([](move_row& m) { m.generation = 2; }), "I8", "ahead of its route"));
 }
 
+TEST_CASE("a standing of what is no host, that nobody explains or that is too new is broken") {
+  auto w = serving();
+  identity_row row;
+  row.identity = {"node", identity_role::host, std::string(40, 'n'), {}, {}};
+  row.standing = standing_decided{host_duty::draining, "a new fan", "root", dawn, 1};
+  auto broken = [&](std::uint16_t agreed) {
+    w.t.head.schema_version = agreed;
+    w.t.load(row);
+    return broken_invariants(w.t);
+  };
+  CHECK(broken(2).empty());
+  CHECK(says(broken(1), "hosts", "nobody agreed to know"));
+  row.standing->reason.clear();
+  CHECK(says(broken(2), "hosts", "nobody says why"));
+  row.standing->reason = "x";
+  row.identity.role = identity_role::ingress;
+  CHECK(says(broken(2), "hosts", "is no host"));
+}
+
 TEST_CASE("a route that carries what nobody decided on is broken (I7)") {
   CHECK(says(
     route_broken_by([](route_row& r) { r.route.carried = all_to(impl_b); }), "I7", impl_b.value

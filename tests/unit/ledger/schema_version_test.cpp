@@ -61,6 +61,11 @@ TEST_CASE("a record states at least the version that its kind needs") {
   CHECK(code_of(w.say(of_version(w, 0))) == "newer_schema");
   CHECK(schema_needed(payload{pool_x}) == 1);
   CHECK(w.next_record(pool_x).schema_version == 1);
+  CHECK(schema_needed(payload{cluster_version{}}) == 1); // The last kind of the first version.
+  auto newer = w.next_record(host_standing{{"node"}, host_duty::draining, "x"});
+  CHECK(newer.schema_version == 2);
+  newer.schema_version = 1;
+  CHECK(code_of(w.say(newer)) == "bad_envelope");
 }
 
 TEST_CASE("a version is due once every member's program knows it") {

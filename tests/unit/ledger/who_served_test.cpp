@@ -360,4 +360,26 @@ TEST_CASE("times are read as RFC 3339 has them, and nothing else is") {
   }
 }
 
+TEST_CASE("the hosts of its pools that were kept from work then are named, with who said so") {
+  auto w = two_moves();
+  w.must(cluster_version{2});
+  for (auto [name, pool] : {std::pair{"node", "cpu-b"}, {"other", "cpu-a"}})
+    w.must(identity_added{
+      name, identity_role::host, std::string(40, name[0]), {std::string{pool}}, {}});
+  w.now = minutes(4);
+  for (const auto* name : {"node", "other"})
+    w.must(host_standing{{name}, host_duty::quarantined, "wrong answers"});
+  w.now = minutes(5);
+  w.must(host_standing{{"node"}, host_duty::in_service, "mended"});
+  kept_life c{w};
+  CHECK(ask(c, minutes(3)).kept_hosts.empty());
+  auto then = ask(c, minutes(4)); // It carries what is in the pool cpu-b.
+  REQUIRE(then.kept_hosts.size() == 1);
+  CHECK(then.kept_hosts[0].host == host_id{"node"});
+  CHECK(then.kept_hosts[0].duty == host_duty::quarantined);
+  CHECK(then.kept_hosts[0].said.stamped_at == minutes(4));
+  CHECK(joined(lines_of(then)).find("host node: quarantined since ") != std::string::npos);
+  CHECK(ask(c, minutes(5)).kept_hosts.empty());
+}
+
 } // namespace assay::ledger::test

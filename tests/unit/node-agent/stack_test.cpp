@@ -95,6 +95,20 @@ TEST_CASE("the host's stack sees a byte that changed behind the cache's back") {
   CHECK(difference(before.fields, after.fields).starts_with("runtimes sha256:"));
 }
 
+TEST_CASE("what a family of accelerators runs on is part of the stack until it says otherwise") {
+  digest_cache cache{""};
+  host_stack stack{{}, cache};
+  auto alone = stack.collect();
+  auto with = stack.learn(catalog::family::nvidia, {{"nvidia.driver", "550"}});
+  CHECK(with.fields.at("nvidia.driver") == "550");
+  CHECK(with.fields.at("kernel") == alone.fields.at("kernel"));
+  CHECK(with.sum != alone.sum);
+  CHECK(stack.collect() == with);
+  CHECK(stack.current() == with);
+  CHECK(stack.learn(catalog::family::nvidia, {{"nvidia.driver", "551"}}).sum != with.sum);
+  CHECK(stack.learn(catalog::family::nvidia, {}) == alone);
+}
+
 TEST_CASE("the stack names system, kernel, processor and library") {
   auto fields = host_fields({2, 1, "A CPU", {"avx2"}, {}});
   for (const auto* name : {"os", "kernel", "cpu.model", "cpu.flags", "libc"})

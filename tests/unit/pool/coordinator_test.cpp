@@ -354,7 +354,7 @@ TEST_CASE("a draining replica is stopped once nothing is in flight, or at the de
   auto e = stage.endpoint(started);
   stage.ingress("in", {{e, 0}});
   stage.ingress("in", {{e, 2}});
-  stage.step(host_reported{.host = {"h"}, .session = 1, .draining = true});
+  stage.step(wanted_changed{{wanted("m/p/a")}, {}, {{{"h"}, {false, "host h is draining"}}}});
   CHECK(stage.credits("in", e) == 0);
   CHECK(stage.all<stop_replica>().empty());
   stage.ingress("in", {{e, 1}});

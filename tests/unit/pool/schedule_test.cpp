@@ -137,6 +137,9 @@ private:
       w.launch.args["v"] = std::to_string(roll(2));
       e.implementations.push_back(w);
     }
+    for (const auto& h : hosts_)
+      if (roll(8) == 0)
+        e.kept[h.id] = {roll(2) == 0, "kept"};
     tell(e);
   }
 
@@ -146,7 +149,8 @@ private:
     if (roll(6) == 0)
       h.replicas.clear(); // It was rebooted.
     host_reported e{.host = h.id, .session = h.session, .devices = {"0", "1"}};
-    e.draining = roll(8) == 0;
+    if (roll(8) == 0)
+      e.sick["1"] = "its own word";
     if (roll(2) == 0) {
       e.running.emplace();
       for (const auto& r : h.replicas)

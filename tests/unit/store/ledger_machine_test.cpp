@@ -189,12 +189,12 @@ TEST_CASE("a record that the cluster did not agree to take is refused before it 
   auto said = put(*engine, newer);
   REQUIRE_FALSE(said);
   CHECK(said.error().kind == problem_kind::refused);
-  CHECK(says(said.error().what, "needs schema version 2; this cluster takes 1 to 1"));
+  CHECK(says(said.error().what, "needs schema version 3; this cluster takes 1 to 1"));
   CHECK(says(said.error().what, "nothing was applied"));
   auto raise = ledger::make_record(ledger::cluster_version{ledger::schema_version + 1}, operator_);
   said = put(*engine, raise);
   REQUIRE_FALSE(said);
-  CHECK(says(said.error().what, "this program knows schema versions 1 to 1"));
+  CHECK(says(said.error().what, "this program knows schema versions 1 to 2"));
   CHECK(engine->status().last_index == before);
 }
 

@@ -39,4 +39,16 @@ TEST_CASE("a large counter keeps every digit, and text becomes a label") {
   );
 }
 
+TEST_CASE("figures are exported under the prefix that the vendor's own tools use") {
+  auto made = with(std::uint64_t{7});
+  for (auto [family, begins] :
+       {std::pair{"nvidia", "nvml_"}, {"amd", "amdgpu_"}, {"neuron", "neuron_"}, {"tpu", "tpu_"}}) {
+    made.family = family;
+    CHECK(to_prometheus({made}).starts_with(begins));
+    auto missing = with(unsupported{});
+    missing.family = family;
+    CHECK(to_prometheus({missing}).starts_with(begins + std::string{"sample_state{"}));
+  }
+}
+
 } // namespace assay::telemetry

@@ -169,8 +169,8 @@ TEST_CASE("damaged bytes are refused or read as some message, and nothing throws
 }
 
 TEST_CASE("a member that only a newer schema knows is unknown, not malformed") {
-  // A root with one data word, whose union tag is 9 for an agent, one past the last.
-  std::string newer("\0\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0\x09\0\0\0\0\0\0\0", 24);
+  // A root with one data word, whose union tag is 10 for an agent, one past the last.
+  std::string newer("\0\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0\x0a\0\0\0\0\0\0\0", 24);
   auto message = decode_agent_message(bytes_of(newer));
   REQUIRE_FALSE(message);
   CHECK(message.error() == decode_fault::unknown_kind);
@@ -179,10 +179,10 @@ TEST_CASE("a member that only a newer schema knows is unknown, not malformed") {
 }
 
 TEST_CASE("the last allowed size is read and the next is not looked at") {
-  auto chunk = log_chunk{.replica = {"r"}, .bytes = std::string(limits::message_bytes / 2, 'x')};
-  auto half = encode(agent_message{chunk}).size();
-  chunk.bytes.append(limits::message_bytes - half, 'x');
-  auto bytes = encode(agent_message{chunk});
+  auto offer = adopt_offer{.url = std::string(limits::message_bytes / 2 - 1, 'x')};
+  auto half = encode(agent_message{offer}).size();
+  offer.url.append(limits::message_bytes - half, 'x');
+  auto bytes = encode(agent_message{offer});
   REQUIRE(bytes.size() == limits::message_bytes);
   CHECK(decode_agent_message(bytes_of(bytes)));
   bytes.append(8, '\0');
@@ -222,7 +222,7 @@ TEST_CASE("commands carry an epoch, and what only announces one is not a command
   CHECK(epoch_of(drain_host{.epoch = 9}) == 9);
   CHECK_FALSE(epoch_of(welcome{.epoch = 3}));
   CHECK_FALSE(epoch_of(coordinator_heartbeat{3}));
-  CHECK_FALSE(epoch_of(want_log{}));
+  CHECK_FALSE(epoch_of(adopt_outcome{}));
 }
 
 } // namespace assay::wire

@@ -41,6 +41,19 @@ world serving() {
   return w;
 }
 
+/// `node` is a host and `ingress` is none, in a cluster that knows what may be decided on hosts.
+world with_host() {
+  auto w = world::site();
+  w.must(cluster_version{2});
+  w.must(identity_added{"node", identity_role::host, std::string(40, 'n'), {"cpu-a"}, {}});
+  w.must(identity_added{"ingress", identity_role::ingress, std::string(40, 'i'), {}, {}});
+  return w;
+}
+
+host_standing standing(std::string reason) {
+  return {{"node"}, host_duty::quarantined, std::move(reason)};
+}
+
 /// `mv`, from a to b, is proposed, changed as the case wants.
 world proposed(const std::function<void(move_proposed&)>& change = [](move_proposed&) {}) {
   auto w = serving();
@@ -218,6 +231,9 @@ std::vector<breach> breaches_of_evidence() {
      "not_allowed"},
     {"life of a policy", world::site(), retired{declaration_kind::policy, "lenient"}, "in_use"},
     {"schema version", world::site(), cluster_version{0}, "older_schema"},
+    {"hosts: without a reason", with_host(), standing(""), "no_reason"},
+    {"hosts: one that there is not", world::site(), standing("x"), "newer_schema"},
+    {"hosts: what is no host", with_host(), host_standing{{"ingress"}, {}, "x"}, "not_found"},
   };
 }
 
@@ -312,7 +328,7 @@ TEST_CASE("a record above the version that the cluster agreed on is found with i
   auto seq = rogue.put({w.now, r});
   auto found = found_in(rogue);
   CHECK(found.seq == seq);
-  CHECK(found.text.find("needs schema version 2; this cluster takes 1 to 1") != std::string::npos);
+  CHECK(found.text.find("needs schema version 3; this cluster takes 1 to 1") != std::string::npos);
 }
 
 TEST_CASE("an auditor that is older than the export says so, and where it stops") {
@@ -322,7 +338,7 @@ TEST_CASE("an auditor that is older than the export says so, and where it stops"
   auto found = found_in(rogue);
   CHECK(found.seq == seq);
   CHECK(
-    found.text.find("is written under schema version 2; this program knows 1 to 1")
+    found.text.find("is written under schema version 3; this program knows 1 to 2")
     != std::string::npos
   );
   CHECK(found.is_too_new); // And so no forgery.

@@ -38,6 +38,10 @@ world life() {
   w.now.value += 1'000;
   qualify(w, {"qa-again"}, impl_a);
   w.must(key_revoked{{"k"}, "lost"});
+  w.must(cluster_version{2});
+  w.must(identity_added{"node", identity_role::host, std::string(40, 'n'), {"cpu-a"}, {}});
+  for (auto duty : {host_duty::draining, host_duty::quarantined, host_duty::in_service})
+    w.must(host_standing{{"node"}, duty, "a new fan"});
   return w;
 }
 
