@@ -139,6 +139,7 @@ void exchange::finish(routing::ending how, int status) {
   outcome_.total = std::chrono::duration_cast<std::chrono::microseconds>(
     std::chrono::steady_clock::now() - began_
   );
+  lane_.ring.close(position_, outcome_);
   lane_.report(std::move(outcome_));
 }
 

@@ -84,6 +84,7 @@ private:
   task<bool> end_with_error(contract::failure failure, std::string_view message);
   answer_terms terms(body_framing framing, std::uint64_t length);
   void note_facts();
+  void note_end();
 
   void drop_body();
   task<bool> refuse();
@@ -134,6 +135,7 @@ private:
   // the attempt
   std::shared_ptr<pool::endpoint_counters> endpoint_;
   std::unique_ptr<upstream_link> link_;
+  steady_time sent_{}; ///< When the replica had the whole request.
   std::string upstream_head_;
   std::unique_ptr<char[]> buffer_;
   std::size_t got_ = 0; ///< Bytes in `buffer_`.

@@ -23,6 +23,10 @@ struct chunk_line {
   std::size_t size;
 };
 
+std::chrono::microseconds in_microseconds(steady_time::duration t) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(t);
+}
+
 } // namespace
 
 answer_terms exchange::terms(body_framing framing, std::uint64_t length) {
@@ -84,7 +88,7 @@ task<bool> exchange::answer_collected() {
         static_cast<std::uint32_t>(facts.usage->completion),
         true};
   }
-  auto how = got.status >= 400 ? routing::ending::failed : routing::ending::served;
+  auto how = routing::ending_of_status(got.status);
   finish(sent ? how : routing::ending::client_gone, sent ? got.status : 499);
   co_return sent&& t.keeps;
 }
@@ -192,8 +196,10 @@ task<bool> exchange::send_window(std::size_t size, bool last) {
     p.add("0\r\n\r\n");
   head_sent_ = true;
   bool sent = client_.try_send(p);
-  if (!sent)
+  if (!sent) {
+    outcome_.replica.held_up = true; // What it writes meanwhile waits for us.
     sent = co_await client_.finish_send(p);
+  }
   window_.erase(0, size);
   outcome_.bytes_out += size;
   if (!sent)
@@ -212,14 +218,25 @@ void exchange::note_facts() {
   if (!observer_)
     return;
   const auto& facts = observer_->facts();
-  if (facts.content && !outcome_.ttft)
-    outcome_.ttft = std::chrono::duration_cast<std::chrono::microseconds>(now() - began_);
+  if (facts.content && !outcome_.ttft) {
+    auto at = now();
+    outcome_.ttft = in_microseconds(at - began_);
+    outcome_.replica.first = in_microseconds(at - sent_);
+  }
+  if (facts.done)
+    note_end();
   if (facts.usage)
     outcome_.usage = {
       static_cast<std::uint32_t>(facts.usage->prompt),
       static_cast<std::uint32_t>(facts.usage->cached),
       static_cast<std::uint32_t>(facts.usage->completion),
       true};
+}
+
+/// The replica has said all that it has to say.
+void exchange::note_end() {
+  if (outcome_.replica.total == std::chrono::microseconds{})
+    outcome_.replica.total = in_microseconds(now() - sent_);
 }
 
 /// The replica's answer is over. `complete`: its transfer coding says that nothing is missing.
@@ -242,14 +259,15 @@ task<bool> exchange::finish_stream(bool complete) {
     );
     co_return stays;
   }
+  note_end();
   keep_link();
   bool sent = co_await send_window(window_.size(), true);
   if (!sent)
     co_return false;
   if (facts.error)
     outcome_.failure = failure::upstream_error;
-  auto failed = facts.error || response_.head().status >= 400;
-  finish(failed ? routing::ending::failed : routing::ending::served, response_.head().status);
+  auto status = response_.head().status;
+  finish(facts.error ? routing::ending::failed : routing::ending_of_status(status), status);
   co_return out_ != body_framing::until_close;
 }
 

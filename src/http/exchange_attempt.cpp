@@ -81,6 +81,7 @@ task<attempt_end> exchange::attempt(bool fresh) {
   got_ = at_ = 0;
   window_.clear();
   collected_.clear();
+  outcome_.replica = {};
   if (!fresh)
     link_ = lane_.upstreams.take(*endpoint_, lane_.now());
   if (link_) {
@@ -162,6 +163,7 @@ task<attempt_end> exchange::send_request() {
       co_return attempt_end::late;
     sent = p.send(*link_);
   }
+  sent_ = now();
   // A replica may answer without reading everything; what it said is read next.
   co_return sent.failed && link_->reused ? attempt_end::reused_closed : attempt_end::answered;
 }
@@ -230,6 +232,7 @@ task<attempt_end> exchange::collect_body(std::size_t most) {
       collected_ = std::move(window_);
       window_.clear();
       whole_ = true;
+      note_end();
       keep_link();
       co_return attempt_end::answered;
     }

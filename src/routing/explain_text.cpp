@@ -180,6 +180,13 @@ std::vector<name_value> to_pairs(const decision_ring::entry& e) {
   add("snapshot_generation", std::to_string(t.snapshot));
   add("predicted_ms", t.predicted_ms ? std::to_string(t.predicted_ms) : "");
   add("retries", t.retries ? std::to_string(t.retries) : "");
+  if (t.ended) {
+    add("ended", std::string{name(*t.ended)});
+    add("answered_status", std::to_string(t.status));
+    add("queued_ms", t.queued_ms ? std::to_string(t.queued_ms) : "");
+    add("replica_first_ms", t.replica_first_ms ? std::to_string(t.replica_first_ms) : "");
+    add("replica_total_ms", t.replica_total_ms ? std::to_string(t.replica_total_ms) : "");
+  }
   add("flags", flags_of(t.flags));
   add("waived_gates", list_of(t.waived, gate::serves_task, gate::has_capacity));
   add("signals", list_of(t.signals, signal_class::portable, signal_class::vendor));

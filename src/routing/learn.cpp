@@ -32,7 +32,8 @@ void learn(rates& r, const lesson& l, steady_time now) {
   auto total = seconds(l.total);
   if (total <= 0)
     return;
-  r.total_seconds.learn(total, now);
+  if (!l.held_up)
+    r.total_seconds.learn(total, now);
   auto fresh_input = l.input_tokens > l.cached_tokens ? l.input_tokens - l.cached_tokens : 0;
   auto ttft = l.ttft ? seconds(*l.ttft) : 0;
   if (ttft > 0 && fresh_input > 0)
@@ -40,8 +41,12 @@ void learn(rates& r, const lesson& l, steady_time now) {
   if (l.output_tokens == 0)
     return;
   r.output_tokens.learn(l.output_tokens, now);
-  // The first token belongs to the prefill; without a stream the two cannot be told apart, and the
-  // whole time counts as decoding.
+  if (l.held_up)
+    return;
+  // The first token belongs to the prefill. Without a stream it was not seen, and what prefill
+  // usually takes here stands in; with nothing known of that the whole time counts as decoding.
+  if (!l.ttft && r.prefill_tokens_per_second.seen > 0)
+    ttft = fresh_input / r.prefill_tokens_per_second.value;
   auto decoding = total - ttft;
   auto decoded = l.ttft ? l.output_tokens - 1 : l.output_tokens;
   if (decoding <= 0 || decoded == 0)

@@ -1,6 +1,8 @@
 #pragma once
 // Rates learnt from the requests that passed through: seconds are the only unit in which unlike
-// accelerators compare.
+// accelerators compare. They are fed by what a replica took, from the whole request to its first
+// token and from there to its last, and by answers that were served; never by a queue, a caller's
+// line or an attempt that failed.
 //
 // A rate that was never seen is unknown, which is neither zero nor infinity; one that was seen long
 // ago is stale and says so. Nothing here reads an engine's own metrics (signal class `portable`).
@@ -40,9 +42,10 @@ struct lesson {
   std::uint32_t input_tokens = 0; ///< 0: not known.
   std::uint32_t cached_tokens = 0;
   std::uint32_t output_tokens = 0;               ///< 0: not known.
-  std::optional<std::chrono::microseconds> ttft; ///< None: nothing was streamed.
-  std::chrono::microseconds total{};
+  std::optional<std::chrono::microseconds> ttft; ///< Of the replica. None: nothing was streamed.
+  std::chrono::microseconds total{};             ///< Of the replica.
   std::uint32_t in_flight = 1; ///< On the endpoint when it began, itself included.
+  bool held_up = false;        ///< The client's reading is in `total`, but not in `ttft`.
 };
 
 void learn(rates& r, const lesson& l, steady_time now);

@@ -103,9 +103,58 @@ TEST_CASE("a mean follows a change and does not jump") {
   CHECK(l.value == Approx(20).epsilon(0.01));
 }
 
+TEST_CASE("an answer that was held up by its reader teaches prefill alone") {
+  rates r;
+  auto l = streamed(200, 101, 500ms, 2500ms);
+  l.held_up = true;
+  learn(r, l, noon);
+  CHECK(r.prefill_tokens_per_second.value == Approx(400));
+  CHECK(r.output_tokens.value == Approx(101));
+  CHECK(r.decode_tokens_per_second.seen == 0);
+  CHECK(r.throughput_tokens_per_second.seen == 0);
+  CHECK(r.total_seconds.seen == 0);
+}
+
+TEST_CASE("of an answer in one piece the usual prefill is no decoding") {
+  rates r;
+  learn(r, streamed(400, 101, 1s, 3s), noon);
+  for (auto n = 0; n < 200; ++n) // One second of prefill, and two for a hundred tokens.
+    learn(r, {.input_tokens = 400, .output_tokens = 100, .total = 3s}, noon);
+  CHECK(r.decode_tokens_per_second.value == Approx(50));
+}
+
+TEST_CASE("a lesson is what the replica took, not what the caller waited") {
+  outcome o{.endpoint = {"10.0.0.1:7200", 1}, .queued = 5s, .ttft = 6s, .total = 9s};
+  o.replica = {.first = 400ms, .total = 2s};
+  o.usage = {.input_tokens = 100, .output_tokens = 50};
+  auto l = lesson_of(o);
+  REQUIRE(l);
+  CHECK(l->ttft == 400ms);
+  CHECK(l->total == 2s);
+  rates r;
+  learn(r, *l, noon);
+  CHECK(r.prefill_tokens_per_second.value == Approx(250));
+  CHECK(r.total_seconds.value == Approx(2));
+}
+
+TEST_CASE("an error's status says whose fault it is") {
+  CHECK(ending_of_status(200) == ending::served);
+  CHECK(ending_of_status(399) == ending::served);
+  CHECK(ending_of_status(400) == ending::rejected);
+  CHECK(ending_of_status(401) == ending::failed);
+  CHECK(ending_of_status(429) == ending::overloaded);
+  CHECK(ending_of_status(499) == ending::rejected);
+  CHECK(ending_of_status(500) == ending::failed);
+  CHECK(ending_of_status(503) == ending::overloaded);
+}
+
 TEST_CASE("errors, cut answers and refusals teach nothing") {
-  outcome o{.endpoint = {"10.0.0.1:7200", 1}, .total = 1s};
+  outcome o{.endpoint = {"10.0.0.1:7200", 1}, .replica = {.total = 1s}};
   CHECK(lesson_of(o));
+  o.how = ending::rejected;
+  CHECK_FALSE(lesson_of(o));
+  o.how = ending::overloaded;
+  CHECK_FALSE(lesson_of(o));
   o.how = ending::client_gone;
   CHECK_FALSE(lesson_of(o));
   o.how = ending::served;
