@@ -35,8 +35,10 @@ public:
 private:
   // -- the request (exchange_request.cpp) ---------------------------------------------------------
   std::optional<refusal> check_head(const door_choice& wanted);
+  std::optional<refusal> check_length() const;
   std::optional<refusal> identify();
   std::optional<refusal> take_pin();
+  bool admit_body();
   task<bool> take_body();
   task<bool> take_sized_body(std::size_t size);
   task<bool> take_large_body(std::size_t size);
@@ -44,6 +46,7 @@ private:
   task<bool> wait_for_body();
   task<bool> say_continue();
   bool grow_body(std::size_t wanted);
+  bool hold_memory(std::size_t bytes);
   std::optional<refusal> read_shape();
   bool fail(contract::failure failure, std::string message);
 
@@ -64,6 +67,9 @@ private:
   task<attempt_end> connect();
   task<attempt_end> send_request();
   task<attempt_end> read_answer_head();
+  void await_answer();
+  bool has_begun() const;
+  std::string why_late() const;
   tcp_socket::readiness more();
   attempt_end read_more();
   task<attempt_end> collect_body(std::size_t most);

@@ -105,7 +105,6 @@ task<bool> exchange::answer_streamed() {
   write_answer_head(answer_head_, response_text_, got, t);
   if (events)
     observer_.emplace(lane_.reader, family());
-  client_.enter(wait::more, until_);
   for (;;) {
     auto state = take_payload();
     if (state != pump::more) {
@@ -118,7 +117,10 @@ task<bool> exchange::answer_streamed() {
     client_.allow_comments({observer_ && !observer_->inside_event(), out_ == body_framing::chunked}
     );
     auto done = observer_ && observer_->facts().done;
-    client_.enter(done ? wait::trailer : wait::more, until_);
+    if (done)
+      client_.enter(wait::trailer, until_);
+    else
+      await_answer();
     co_await more();
     auto end = read_more();
     if (end == attempt_end::answered || ended_)
@@ -129,7 +131,7 @@ task<bool> exchange::answer_streamed() {
     }
     bool stays = false;
     if (end == attempt_end::late && !done)
-      stays = co_await end_with_error(failure::upstream_timeout, "the replica fell silent");
+      stays = co_await end_with_error(failure::upstream_timeout, why_late());
     else
       stays = co_await finish_stream(done);
     co_return stays&& t.keeps;

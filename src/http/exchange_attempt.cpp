@@ -3,6 +3,7 @@
 #include "src/http/exchange.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace assay::http {
@@ -67,7 +68,7 @@ void exchange::explain_failure(attempt_end end) {
   if (!refusal_.message.empty())
     return;
   if (end == attempt_end::late)
-    fail(failure::upstream_timeout, "the replica did not answer in time");
+    fail(failure::upstream_timeout, why_late());
   else if (end == attempt_end::not_connected)
     fail(failure::upstream_error, "the replica could not be reached");
   else
@@ -155,7 +156,7 @@ task<attempt_end> exchange::send_request() {
   if (!p.empty())
     upstream_head_ = std::move(lane_.head); // Its bytes stay where they are.
   while (!sent.failed && !p.empty()) {
-    client_.enter(wait::first_byte, std::min(until_, now() + lane_.options().limits.write_stall));
+    client_.enter(wait::request_out, until_);
     co_await link_->writable();
     if (client_.gone())
       co_return attempt_end::lost;
@@ -168,8 +169,38 @@ task<attempt_end> exchange::send_request() {
   co_return sent.failed && link_->reused ? attempt_end::reused_closed : attempt_end::answered;
 }
 
+/// Content has come: from here on the gaps between its pieces are what is limited.
+bool exchange::has_begun() const {
+  if (observer_)
+    return observer_->facts().content;
+  return outcome_.bytes_out > 0 || !window_.empty();
+}
+
+void exchange::await_answer() {
+  if (has_begun())
+    client_.enter(wait::more, until_);
+  else
+    client_.enter(wait::first_token, std::min(until_, sent_ + lane_.options().limits.first_token));
+}
+
+/// The limit that has passed, in words.
+std::string exchange::why_late() const {
+  const auto& limits = lane_.options().limits;
+  auto in_seconds = [](std::chrono::milliseconds t) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", std::chrono::duration<double>{t}.count());
+    return std::string{text};
+  };
+  if (now() >= until_)
+    return "the request was not answered within " + in_seconds(limits.total)
+           + ", waiting and all attempts included";
+  if (has_begun())
+    return "the replica fell silent within its answer for " + in_seconds(limits.gap);
+  return "the replica sent no content within " + in_seconds(limits.first_token);
+}
+
 task<attempt_end> exchange::read_answer_head() {
-  client_.enter(wait::first_byte, until_);
+  await_answer();
   for (;;) {
     co_await more();
     auto end = read_more();
@@ -223,7 +254,6 @@ attempt_end exchange::read_more() {
 
 /// Reads the body into `collected_`; one longer than `most` is left to be streamed.
 task<attempt_end> exchange::collect_body(std::size_t most) {
-  client_.enter(wait::more, until_);
   if (response_.head().framing == body_framing::sized && left_ <= most)
     window_.reserve(static_cast<std::size_t>(left_) + answer_reader::padding);
   for (;;) {
@@ -240,9 +270,9 @@ task<attempt_end> exchange::collect_body(std::size_t most) {
       co_return attempt_end::lost;
     if (window_.size() > most)
       co_return attempt_end::answered;
+    await_answer();
     co_await more();
     auto end = read_more();
-    client_.touch(lane_.now());
     if (end != attempt_end::answered && !(ended_ && response_.head().framing == body_framing::until_close))
       co_return end;
   }
