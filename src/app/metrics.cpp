@@ -128,6 +128,11 @@ std::string metrics::text(const gauges& now) {
   set("assay_stale_seconds", "Since the first lease ran out; 0: all hold", now.stale_seconds);
   set("assay_endpoints", "Endpoints of replicas known here", now.endpoints);
   set("assay_in_flight", "Requests at replicas now", now.in_flight);
+  auto& standings =
+    parts_->gauge("assay_replica_standing", "Endpoints, by how this ingress stands to them");
+  for (std::size_t n = 0; n < now.standings.size(); ++n)
+    standings.Add({{"standing", std::string{pool::name(static_cast<pool::standing>(n))}}}
+    ).Set(static_cast<double>(now.standings[n]));
   return prometheus::TextSerializer{}.Serialize(parts_->registry.Collect());
 }
 

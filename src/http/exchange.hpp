@@ -59,7 +59,7 @@ private:
   bool take_refusal();
   void remember();
   void chosen();
-  bool choose_again();
+  bool choose_again(attempt_end end);
 
   // -- attempts (exchange_attempt.cpp) ------------------------------------------------------------
   task<bool> ask_replicas();
@@ -75,6 +75,9 @@ private:
   task<attempt_end> collect_body(std::size_t most);
   void drop_link();
   void keep_link();
+  void begin_work();
+  void note_attempt(attempt_end end);
+  std::chrono::seconds asked_to_wait() const;
   void explain_failure(attempt_end end);
 
   // -- the answer (exchange_answer.cpp) -----------------------------------------------------------
@@ -141,7 +144,8 @@ private:
   // the attempt
   std::shared_ptr<pool::endpoint_counters> endpoint_;
   std::unique_ptr<upstream_link> link_;
-  steady_time sent_{}; ///< When the replica had the whole request.
+  steady_time sent_{};    ///< When the replica had the whole request.
+  pool::request_at work_; ///< From then on, until its answer's end.
   std::string upstream_head_;
   std::unique_ptr<char[]> buffer_;
   std::size_t got_ = 0; ///< Bytes in `buffer_`.

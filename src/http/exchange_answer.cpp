@@ -89,6 +89,8 @@ task<bool> exchange::answer_collected() {
         true};
   }
   auto how = routing::ending_of_status(got.status);
+  if (how == routing::ending::overloaded)
+    outcome_.retry_after = asked_to_wait();
   finish(sent ? how : routing::ending::client_gone, sent ? got.status : 499);
   co_return sent&& t.keeps;
 }
@@ -199,7 +201,8 @@ task<bool> exchange::send_window(std::size_t size, bool last) {
   head_sent_ = true;
   bool sent = client_.try_send(p);
   if (!sent) {
-    outcome_.replica.held_up = true; // What it writes meanwhile waits for us.
+    outcome_.replica.held_up = true; // What it writes meanwhile waits for us,
+    work_.leave();                   // and its silence is not its own.
     sent = co_await client_.finish_send(p);
   }
   window_.erase(0, size);
@@ -218,8 +221,12 @@ void exchange::finish_gone() {
 
 void exchange::note_facts() {
   if (!observer_)
-    return;
+    return work_.moved(lane_.now());
   const auto& facts = observer_->facts();
+  if (facts.content_events > outcome_.replica.contents) {
+    outcome_.replica.contents = static_cast<std::uint32_t>(facts.content_events);
+    work_.moved(lane_.now());
+  }
   if (facts.content && !outcome_.ttft) {
     auto at = now();
     outcome_.ttft = in_microseconds(at - began_);
@@ -239,6 +246,7 @@ void exchange::note_facts() {
 void exchange::note_end() {
   if (outcome_.replica.total == std::chrono::microseconds{})
     outcome_.replica.total = in_microseconds(now() - sent_);
+  work_.moved(lane_.now());
 }
 
 /// The replica's answer is over. `complete`: its transfer coding says that nothing is missing.

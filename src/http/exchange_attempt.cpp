@@ -1,8 +1,10 @@
 // The third part of an exchange: sending the request to a replica, and again where that is allowed.
 
 #include "src/http/exchange.hpp"
+#include "src/routing/health_limits.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -49,7 +51,7 @@ task<bool> exchange::ask_replicas() {
       count(lane_.common().replays);
       continue;
     }
-    if (step == retry_step::elsewhere && choose_again()) {
+    if (step == retry_step::elsewhere && choose_again(end)) {
       ++history_.attempts;
       history_.broke |= end == attempt_end::broke;
       count(lane_.common().retries);
@@ -164,7 +166,7 @@ task<attempt_end> exchange::send_request() {
       co_return attempt_end::late;
     sent = p.send(*link_);
   }
-  sent_ = now();
+  begin_work();
   // A replica may answer without reading everything; what it said is read next.
   co_return sent.failed && link_->reused ? attempt_end::reused_closed : attempt_end::answered;
 }
@@ -197,6 +199,40 @@ std::string exchange::why_late() const {
   if (has_begun())
     return "the replica fell silent within its answer for " + in_seconds(limits.gap);
   return "the replica sent no content within " + in_seconds(limits.first_token);
+}
+
+/// The replica has the whole request: what it owes from here on counts among its signs of life.
+void exchange::begin_work() {
+  sent_ = now();
+  const auto& shape = scan_.shape;
+  auto input = shape.all_input();
+  routing::work w{
+    .input_tokens = input.least + (input.most - std::min(input.least, input.most)) / 2,
+    .output_tokens = shape.output_tokens.value_or(0)};
+  const auto& pace = snapshot_->brief_of(*decision_.endpoint).pace;
+  auto expected = routing::expected_first(pace, w, shape.stream);
+  auto longest = std::chrono::duration<double>{limits::silence_most};
+  auto owed = expected ? std::min(std::chrono::duration<double>{*expected}, longest) : longest;
+  work_ = {
+    endpoint_->signs(), std::chrono::duration_cast<std::chrono::microseconds>(owed), lane_.now()};
+}
+
+/// What the engine that refused asks for; 0: nothing, or no number of seconds.
+std::chrono::seconds exchange::asked_to_wait() const {
+  if (!has_answer_)
+    return {};
+  auto text = find_field(response_text_, response_.head(), "retry-after");
+  std::uint32_t seconds = 0;
+  auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  auto is_number = read.ec == std::errc{} && read.ptr == text.data() + text.size();
+  return std::chrono::seconds{is_number ? seconds : 0};
+}
+
+/// Another replica is asked: what came of this one is told at the end, beside the answer.
+void exchange::note_attempt(attempt_end end) {
+  auto refused = end == attempt_end::pushed_back && has_answer_;
+  auto how = refused ? routing::ending_of_status(response_.head().status) : routing::ending::failed;
+  outcome_.failed_attempts.push_back({endpoint_->key(), how, asked_to_wait()});
 }
 
 task<attempt_end> exchange::read_answer_head() {
@@ -279,12 +315,14 @@ task<attempt_end> exchange::collect_body(std::size_t most) {
 }
 
 void exchange::drop_link() {
+  work_.leave();
   client_.guard(nullptr);
   link_.reset();
 }
 
 /// For the next request, if the replica lets it and nothing is left in it.
 void exchange::keep_link() {
+  work_.leave();
   client_.guard(nullptr);
   if (link_ && response_.head().keep_alive && at_ == got_ && !ended_)
     lane_.upstreams.keep(endpoint_, std::move(link_), lane_.now());

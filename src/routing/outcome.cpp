@@ -53,6 +53,7 @@ std::optional<lesson> lesson_of(const outcome& o) {
     .ttft = o.replica.first,
     .total = o.replica.total,
     .in_flight = o.in_flight,
+    .contents = o.replica.contents,
     .held_up = o.replica.held_up,
   };
 }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace assay::routing {
 
@@ -42,7 +43,15 @@ struct usage_counts {
 struct replica_times {
   std::optional<std::chrono::microseconds> first; ///< From the whole request sent to first content.
   std::chrono::microseconds total{}; ///< To the end of the answer; 0: it has not ended.
+  std::uint32_t contents = 0;        ///< Events of a stream that carried some.
   bool held_up = false; ///< The client read so slowly that the replica had to wait for it.
+};
+
+/// An attempt that came to nothing before another replica was asked.
+struct failed_attempt {
+  pool::endpoint_key endpoint;
+  ending how = ending::failed;        ///< Or `overloaded`.
+  std::chrono::seconds retry_after{}; ///< As the engine asked; 0: it did not.
 };
 
 struct outcome {
@@ -62,6 +71,8 @@ struct outcome {
   key_id key;
   std::uint64_t route_generation = 0;
   std::uint32_t retries = 0;
+  std::vector<failed_attempt> failed_attempts;
+  std::chrono::seconds retry_after{}; ///< Of the engine that answered.
   std::uint32_t in_flight = 0; ///< On the endpoint when the request began there, itself included.
   wall_ms began;
   std::chrono::microseconds queued{};            ///< Waiting for a credit.

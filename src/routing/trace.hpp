@@ -33,6 +33,7 @@ enum class trace_flag : std::uint8_t {
   admitted,             ///< Came through the pool's queue.
   rates_unknown,        ///< Chosen by load only.
   rates_stale,
+  avoided, ///< An endpoint was left out that fails, hangs or is full.
 };
 
 struct decision_trace {
@@ -45,6 +46,8 @@ struct decision_trace {
   std::uint32_t project = none;
   std::uint32_t key = none;
   std::uint32_t predicted_ms = 0;
+  std::uint32_t waited_for_ms = 0;                ///< The wait that was refused as too long.
+  pool::standing standing = pool::standing::fine; ///< Of the chosen endpoint.
   std::uint32_t input_least = 0;
   std::uint32_t input_most = 0;
   std::uint32_t output_tokens = 0; ///< 0: not asked for.

@@ -110,6 +110,90 @@ TEST_CASE("what a failed attempt took is not charged to the replica that answere
   }
 }
 
+TEST_CASE("what came of the replicas that were asked before is told beside the answer") {
+  auto [status, how, wait] = GENERATE(table<std::string, ending, std::chrono::seconds>({
+    {"503 Busy\r\nRetry-After: 7", ending::overloaded, 7s},
+    {"429 Too Many\r\nRetry-After: Thu, 01 Jan 2026 00:00:00 GMT", ending::overloaded, 0s},
+    {"502 Bad Gateway", ending::failed, 0s},
+    {"500 Oops", ending::failed, 0s},
+  }));
+  mock_upstream bad{answers(json_answer(R"({"error":"x"})", status))};
+  mock_upstream alive{answers(json_answer(paris))};
+  ingress_fixture ingress{{{bad.port()}, {alive.port()}}};
+  ingress.start();
+  for (std::size_t n = 1;; ++n) {
+    REQUIRE(status_of(ask(ingress)) == 200);
+    auto o = ingress.outcomes.wait_for(n)[n - 1];
+    if (o.retries == 0) {
+      CHECK(o.failed_attempts.empty());
+      continue;
+    }
+    REQUIRE(o.failed_attempts.size() == 1);
+    CHECK(o.failed_attempts[0].endpoint == ingress.world.counters(0)->key());
+    CHECK(o.failed_attempts[0].how == how);
+    CHECK(o.failed_attempts[0].retry_after == wait);
+    break;
+  }
+}
+
+TEST_CASE("an engine that is full is asked how long, when nobody else could answer") {
+  mock_upstream full{answers(json_answer(R"({"error":"x"})", "429 Too Many\r\nRetry-After: 9"))};
+  ingress_fixture ingress{{{full.port()}}};
+  ingress.start();
+  ask(ingress);
+  CHECK(ingress.outcomes.wait_for(1)[0].retry_after == 9s);
+}
+
+TEST_CASE("a replica's signs of life follow its answer: it waits, it streams, it is done") {
+  std::promise<void> may_begin;
+  std::promise<void> may_end;
+  auto begin = may_begin.get_future().share();
+  auto end = may_end.get_future().share();
+  mock_upstream replica{[&](mock_peer& peer, const mock_request&) {
+    peer.send(stream_head()); // No sign yet.
+    begin.wait();
+    peer.send(chunk(content_event("Paris")));
+    end.wait();
+    peer.send(chunk(std::string{finish_event} + std::string{done_event}) + std::string{last_chunk});
+  }};
+  ingress_fixture ingress{{{replica.port()}}};
+  ingress.start();
+  const auto& signs = ingress.world.counters(0)->signs();
+  CHECK_FALSE(signs.look().is_busy());
+  raw_client client{ingress.port()};
+  client.send(chat_request(chat_body(true)));
+  REQUIRE(client.read_until("HTTP/1.1 200"));
+  auto seen = signs.look();
+  CHECK(seen.waiting == 1);
+  CHECK(seen.streaming == 0);
+  CHECK(seen.owed == 120s); // Nothing was learnt of it yet.
+  may_begin.set_value();
+  REQUIRE(client.read_until("Paris"));
+  CHECK(signs.look().waiting == 0);
+  CHECK(signs.look().streaming == 1);
+  CHECK(signs.look().owed == 0us);
+  CHECK(signs.look().moved > seen.moved);
+  may_end.set_value();
+  REQUIRE(client.read_until(last_chunk));
+  CHECK(ingress.outcomes.wait_for(1)[0].replica.contents == 1);
+  CHECK_FALSE(signs.look().is_busy());
+}
+
+TEST_CASE("a client that leaves takes its request out of the replica's signs") {
+  mock_upstream replica{[](mock_peer& peer, const mock_request&) {
+    peer.closed_within(10s);
+    peer.close();
+  }};
+  ingress_fixture ingress{{{replica.port()}}};
+  ingress.start();
+  raw_client client{ingress.port()};
+  client.send(chat_request(chat_body(true)));
+  REQUIRE(replica.saw(1));
+  client.close();
+  ingress.outcomes.wait_for(1);
+  CHECK_FALSE(ingress.world.counters(0)->signs().look().is_busy());
+}
+
 TEST_CASE("time in the queue is not the replica's") {
   std::promise<http::ticket_completion> asked;
   mock_upstream replica{answers(json_answer(paris))};

@@ -103,6 +103,42 @@ TEST_CASE("a mean follows a change and does not jump") {
   CHECK(l.value == Approx(20).epsilon(0.01));
 }
 
+TEST_CASE("the gap between contents is learnt of streams that were not held up") {
+  rates r;
+  auto l = streamed(200, 0, 500ms, 2500ms);
+  l.contents = 21;
+  learn(r, l, noon);
+  CHECK(r.gap_seconds.value == Approx(0.1));
+  l.contents = 1;
+  learn(r, l, noon);
+  l.contents = 500;
+  l.held_up = true;
+  learn(r, l, noon);
+  CHECK(r.gap_seconds.seen == 1);
+}
+
+TEST_CASE("until the first sign a stream owes its prefill, and an answer in one piece all of it") {
+  rates r;
+  CHECK_FALSE(expected_first(pace_of(r, 1), {.input_tokens = 10}, true));
+  learn(r, {.total = 3s}, noon); // No stream was seen: the whole time is all that is known.
+  CHECK(expected_first(pace_of(r, 1), {.input_tokens = 10}, true) == Approx(3));
+  rates streams;
+  learn(streams, streamed(400, 101, 1s, 3s), noon);
+  CHECK(expected_first(pace_of(streams, 1), {.input_tokens = 800}, true) == Approx(2));
+  work whole{.input_tokens = 800, .output_tokens = 100, .in_flight = 50};
+  CHECK(expected_first(pace_of(streams, 1), whole, false) == Approx(4));
+}
+
+TEST_CASE("what an endpoint finishes in a second follows from its throughput") {
+  rates r;
+  learn(r, streamed(200, 101, 500ms, 2500ms, 3), noon); // 150 tokens a second, 101 a request.
+  CHECK(pace_of(r, 4).completions_per_second == Approx(150.0 / 101));
+  rates whole;
+  learn(whole, {.total = 2s}, noon);
+  CHECK(pace_of(whole, 4).completions_per_second == Approx(2));
+  CHECK(pace_of({}, 4).completions_per_second == 0);
+}
+
 TEST_CASE("an answer that was held up by its reader teaches prefill alone") {
   rates r;
   auto l = streamed(200, 101, 500ms, 2500ms);
