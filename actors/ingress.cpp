@@ -1,11 +1,43 @@
 #include "actors/ingress.hpp"
 
 #include "src/base/limits.hpp"
+#include "src/base/log.hpp"
 #include "src/ledger/serving.hpp"
 
 #include <algorithm>
 
 namespace assay {
+
+namespace {
+
+/// Hosts whose agents do not report to their pools.
+std::set<host_id> silent_in(const std::map<pool_id, std::shared_ptr<const pool::pool_view>>& views
+) {
+  std::set<host_id> silent;
+  for (const auto& [id, view] : views)
+    for (const auto& host : view->hosts)
+      if (!host.connected)
+        silent.insert(host.id);
+  return silent;
+}
+
+void tell_ruling(
+  const pool::endpoint_key& where, pool::standing before, const pool::admission& what
+) {
+  auto is_news = pool::is_out(what.standing) || pool::is_out(before);
+  if (!is_news)
+    return;
+  log::warn(
+    "replica_standing",
+    {{"endpoint", where.address},
+     {"generation", std::to_string(where.generation)},
+     {"was", std::string{name(before)}},
+     {"is", std::string{name(what.standing)}},
+     {"left_out", what.tokens == pool::no_limit ? "no" : "yes"}}
+  );
+}
+
+} // namespace
 
 void ingress_state::begin(ingress_options options) {
   options_ = std::move(options);
@@ -79,17 +111,41 @@ void ingress_state::rebuild() {
     snapshot_.get()
   );
   dirty_ = false;
+  rule();
   options_.post(snapshot_);
+}
+
+/// HTTP threads see a ruling at once: it lies beside the counters, not in their snapshot.
+void ingress_state::rule() {
+  if (!snapshot_)
+    return;
+  auto all = routing::patients_in(*snapshot_, silent_in(views_));
+  auto rulings = health_.rule(all, self_->clock().now());
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    auto counters = options_.counters->obtain(all[n].key);
+    const auto& what = rulings[n].what;
+    auto before = counters->ruled();
+    if (before.standing != what.standing || before.is_spared != what.is_spared)
+      tell_ruling(all[n].key, before.standing, what);
+    counters->rule(what, all[n].tokens);
+  }
 }
 
 void ingress_state::take(const outcomes& what) {
   auto now = self_->clock().now();
+  auto is_due = false;
   for (const auto& one : what.all) {
+    for (const auto& failed : one.failed_attempts)
+      is_due |= health_.learn(failed.endpoint, failed.how, failed.retry_after, now);
+    if (!one.endpoint.address.empty())
+      is_due |= health_.learn(one.endpoint, one.how, one.retry_after, now);
     if (auto lesson = routing::lesson_of(one)) {
       rates_.learn(one.endpoint, *lesson, now);
       dirty_ = true;
     }
   }
+  if (is_due)
+    rule();
   options_.count(what.all);
   tally_->add(what.all);
   // Somebody waits: what was just freed is theirs, and must be known at once.
@@ -140,6 +196,8 @@ void ingress_state::pass() {
     report(id);
   if (dirty_)
     rebuild();
+  else
+    rule();
   std::vector<pool::endpoint_key> known;
   for (const auto& [id, view] : views_)
     for (const auto& replica : view->replicas)

@@ -1,7 +1,8 @@
 #pragma once
 // The INGRESS: builds the routing snapshot whenever something changed and posts it to the HTTP
 // threads; keeps the leases that pools grant; carries tickets to pools and their answers back;
-// takes outcomes in, and counts what was served, hour by hour, for the ledger.
+// rules which endpoints are left alone for a while; takes outcomes in, and counts what was served,
+// hour by hour, for the ledger.
 //
 // Whoever stands for a pool may change, as leaders do: views, counters and credits stay, the new
 // one hears what is held, and who waits asks it again.
@@ -14,6 +15,7 @@
 #include "src/ledger/service.hpp"
 #include "src/pool/continued_view.hpp"
 #include "src/pool/counters.hpp"
+#include "src/routing/health.hpp"
 #include "src/routing/learn.hpp"
 #include "src/routing/snapshot.hpp"
 
@@ -69,6 +71,7 @@ private:
   };
 
   void rebuild();
+  void rule();
   void meet(const pool_id& id);
   void report(const pool_id& to);
   void forget_gone_pools();
@@ -87,6 +90,7 @@ private:
   std::map<pool_id, std::vector<std::uint64_t>> settled_;
   std::map<std::uint64_t, pool_id> admitted_by_;
   routing::rate_table rates_;
+  routing::health_table health_;
   std::optional<ledger::service_tally> tally_; ///< From the beginning on.
   std::shared_ptr<const routing::routing_snapshot> snapshot_;
   std::uint64_t generation_ = 0;

@@ -45,6 +45,11 @@ struct metrics::parts {
       .Name("assay_ttft_seconds")
       .Help("Request to first content of the answer")
       .Register(registry);
+  prometheus::Family<prometheus::Histogram>& replica_first =
+    prometheus::BuildHistogram()
+      .Name("assay_replica_first_token_seconds")
+      .Help("Whole request at the replica to its first content: no queue, no failed attempt")
+      .Register(registry);
   prometheus::Family<prometheus::Histogram>& total = prometheus::BuildHistogram()
                                                        .Name("assay_request_seconds")
                                                        .Help("Request to end of the answer")
@@ -72,6 +77,8 @@ void metrics::count(const std::vector<routing::outcome>& all) {
     parts_->total.Add(labels, seconds_buckets).Observe(seconds(one.total));
     if (one.ttft)
       parts_->ttft.Add(labels, seconds_buckets).Observe(seconds(*one.ttft));
+    if (one.replica.first)
+      parts_->replica_first.Add(labels, seconds_buckets).Observe(seconds(*one.replica.first));
     for (const auto& [kind, tokens] :
          {std::pair{"input", one.usage.input_tokens},
           std::pair{"output", one.usage.output_tokens}}) {
@@ -126,6 +133,11 @@ std::string metrics::text(const gauges& now) {
   set("assay_stale_seconds", "Since the first lease ran out; 0: all hold", now.stale_seconds);
   set("assay_endpoints", "Endpoints of replicas known here", now.endpoints);
   set("assay_in_flight", "Requests at replicas now", now.in_flight);
+  auto& standings =
+    parts_->gauge("assay_replica_standing", "Endpoints, by how this ingress stands to them");
+  for (std::size_t n = 0; n < now.standings.size(); ++n)
+    standings.Add({{"standing", std::string{pool::name(static_cast<pool::standing>(n))}}}
+    ).Set(static_cast<double>(now.standings[n]));
   return prometheus::TextSerializer{}.Serialize(parts_->registry.Collect());
 }
 

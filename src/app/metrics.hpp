@@ -9,6 +9,7 @@
 #include "src/routing/outcome.hpp"
 #include "src/store/ledger_engine.hpp"
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,7 +22,8 @@ struct gauges {
   store::engine_status ledger;
   std::uint64_t endpoints = 0;
   std::uint64_t in_flight = 0;
-  std::uint64_t stale_seconds = 0; ///< Of the lease that ran out first.
+  std::array<std::uint64_t, pool::standing_count> standings{}; ///< Endpoints, by how they stand.
+  std::uint64_t stale_seconds = 0;                             ///< Of the lease that ran out first.
   std::uint64_t members_away = 0;
   std::uint64_t blobs_missing = 0;
   bool is_damaged = false; ///< Of the ledger's records on this disk.

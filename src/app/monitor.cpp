@@ -73,6 +73,7 @@ std::string metrics_of(const parts& p) {
   for (const auto& endpoint : p.counters->usages()) {
     now.endpoints += 1;
     now.in_flight += endpoint.in_flight;
+    ++now.standings[static_cast<std::size_t>(endpoint.standing)];
     now.stale_seconds = std::max(now.stale_seconds, stale_seconds(p, endpoint.key));
   }
   if (p.group)

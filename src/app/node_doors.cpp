@@ -31,6 +31,7 @@ result<void, problem> node::whole::start_ingress() {
   options.address = how.ingress.host;
   options.port = how.ingress.port;
   options.threads = how.ingress_threads;
+  static_cast<http::relay_limits&>(options.limits) = how.relay;
   options.plaintext_accepted = how.plaintext_accepted;
   if (before && how.ingress.port == 0)
     options.port = port_again(before->ingress);

@@ -1,6 +1,7 @@
 #include "src/app/settings.hpp"
 
 #include "src/catalog/declarations.hpp"
+#include "src/catalog/units.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <unistd.h>
@@ -105,6 +106,28 @@ public:
     into = number;
   }
 
+  void duration(
+    const YAML::Node& node,
+    const std::string& path,
+    std::chrono::milliseconds most,
+    std::chrono::milliseconds& into
+  ) {
+    auto word = text(node, path);
+    if (!word)
+      return;
+    auto read = catalog::parse_duration(*word);
+    if (!read)
+      return complain(node, path, read.error().what, read.error().next);
+    if (*read <= std::chrono::milliseconds{} || *read > most)
+      return complain(
+        node,
+        path,
+        "'" + *word + "' is out of bounds",
+        "allowed: above 0, at most " + catalog::duration_text(most)
+      );
+    into = *read;
+  }
+
   void complain(
     const YAML::Node& node,
     const std::string& path,
@@ -129,6 +152,25 @@ private:
   std::string file_;
 };
 
+void read_limits(
+  reader& r, const YAML::Node& node, const std::string& path, http::relay_limits& into
+) {
+  using namespace std::chrono_literals;
+  auto limit = [&](std::chrono::milliseconds most, std::chrono::milliseconds& to) {
+    return [&r, most, &to](const auto& n, const auto& p) { r.duration(n, p, most, to); };
+  };
+  r.map(
+    node,
+    path,
+    {
+      {"connect", limit(1min, into.connect)},
+      {"first_token", limit(24h, into.first_token)},
+      {"gap", limit(24h, into.gap)},
+      {"total", limit(24h, into.total)},
+    }
+  );
+}
+
 void read_ingress(reader& r, const YAML::Node& node, const std::string& path, settings& s) {
   r.map(
     node,
@@ -136,6 +178,7 @@ void read_ingress(reader& r, const YAML::Node& node, const std::string& path, se
     {
       {"listen", [&](const auto& n, const auto& p) { r.address(n, p, s.ingress); }},
       {"threads", [&](const auto& n, const auto& p) { r.count(n, p, 1, 64, s.ingress_threads); }},
+      {"limits", [&](const auto& n, const auto& p) { read_limits(r, n, p, s.relay); }},
       {"plaintext",
        [&](const auto& n, const auto& p) {
          auto word = r.text(n, p);

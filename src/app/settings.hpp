@@ -3,6 +3,7 @@
 
 #include "src/base/problem.hpp"
 #include "src/base/result.hpp"
+#include "src/http/relay_limits.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -24,6 +25,7 @@ struct settings {
   bool has_ingress = true;
   listen_address ingress{"127.0.0.1", 7100};
   unsigned ingress_threads = 1;
+  http::relay_limits relay;
   bool plaintext_accepted = false; ///< The ingress may listen beyond loopback without TLS.
   listen_address monitor{"127.0.0.1", 7101};
   listen_address agents{"127.0.0.1", 7103};

@@ -124,6 +124,10 @@ void connection::next_request(std::size_t used) {
   }
 }
 
+bool connection::has_room(std::size_t size) const {
+  return std::max(size, end_ - begin_) + ahead_bytes <= size_;
+}
+
 void connection::make_room(std::size_t size) {
   auto wanted = std::max(size, end_ - begin_) + ahead_bytes;
   if (size_ - begin_ >= wanted)
@@ -231,21 +235,27 @@ steady_time connection::due() const {
     return until_;
   case wait::connect:
     return std::min(since_ + limits.connect, until_);
-  case wait::first_byte:
-    return std::min(since_ + limits.first_byte, until_);
+  case wait::request_out:
+    return std::min(since_ + limits.write_stall, until_);
   case wait::trailer:
     return since_ + limits::trailer_grace;
   case wait::client:
     return since_ + limits.write_stall;
   case wait::linger:
     return since_ + limits::linger_time;
+  case wait::first_token:
   case wait::more:
     break;
   }
-  auto gap = std::min(since_ + limits.gap, until_);
   if (!comments_.allowed)
-    return gap;
-  return std::min(gap, std::max(since_, commented_) + limits.keepalive);
+    return answer_due();
+  return std::min(answer_due(), std::max(since_, commented_) + limits.keepalive);
+}
+
+/// When an answer that does not come is given up.
+steady_time connection::answer_due() const {
+  auto gap = lane_.options().limits.gap;
+  return waits_for_ == wait::more ? std::min(since_ + gap, until_) : until_;
 }
 
 std::optional<steady_time> connection::on_time(steady_time t) {
@@ -261,7 +271,8 @@ std::optional<steady_time> connection::on_time(steady_time t) {
 }
 
 void connection::expire(steady_time t) {
-  if (waits_for_ == wait::more && t < std::min(since_ + lane_.options().limits.gap, until_)) {
+  auto awaits_answer = waits_for_ == wait::more || waits_for_ == wait::first_token;
+  if (awaits_answer && t < answer_due()) {
     commented_ = t;
     if (!send_comment())
       leave();

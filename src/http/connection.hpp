@@ -23,16 +23,17 @@ inline steady_time now() {
 
 /// What the connection waits for; each has its own limit.
 enum class wait : std::uint8_t {
-  request,    ///< The first byte of the next request.
-  head,       ///< The rest of a head.
-  body,       ///< The next piece of a body.
-  turn,       ///< A ticket.
-  connect,    ///< The replica's SYN-ACK.
-  first_byte, ///< The replica's head.
-  more,       ///< The next piece of the answer.
-  trailer,    ///< What follows `[DONE]`.
-  client,     ///< The client to read.
-  linger,     ///< The client to close.
+  request,     ///< The first byte of the next request.
+  head,        ///< The rest of a head.
+  body,        ///< The next piece of a body.
+  turn,        ///< A ticket.
+  connect,     ///< The replica's SYN-ACK.
+  request_out, ///< The replica to read the request.
+  first_token, ///< The replica's head, and then its first content; until `until` alone.
+  more,        ///< The next piece of the answer.
+  trailer,     ///< What follows `[DONE]`.
+  client,      ///< The client to read.
+  linger,      ///< The client to close.
 };
 
 class connection : public std::enable_shared_from_this<connection>, timer_wheel::entry {
@@ -77,6 +78,8 @@ public:
   /// Makes room for `size` bytes from the request's first one, and for what is read ahead.
   void make_room(std::size_t size);
   std::size_t capacity() const { return size_ - begin_; } ///< Readable behind `bytes().data()`.
+  /// `make_room(size)` would allocate nothing.
+  bool has_room(std::size_t size) const;
   /// Forgets bytes in the middle of the request that were taken out already.
   void discard(std::size_t from, std::size_t size);
   /// The client has closed its side, and is gone from now on: an answer is of no use to it.
@@ -148,6 +151,7 @@ private:
 
   std::optional<steady_time> on_time(steady_time now) override;
   steady_time due() const;
+  steady_time answer_due() const;
   void expire(steady_time now);
   bool send_comment();
 

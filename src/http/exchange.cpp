@@ -8,7 +8,8 @@ using contract::failure;
 
 exchange::exchange(connection& client)
   : client_{client}, lane_{client.owner()}, began_{std::chrono::steady_clock::now()},
-    until_{began_ + client.owner().options().limits.total}, budget_{client.owner().common()} {
+    until_{began_ + client.owner().options().limits.total}, budget_{
+                                                              client.owner().common().bodies} {
   outcome_.began = wall_now();
 }
 
@@ -139,6 +140,7 @@ void exchange::finish(routing::ending how, int status) {
   outcome_.total = std::chrono::duration_cast<std::chrono::microseconds>(
     std::chrono::steady_clock::now() - began_
   );
+  lane_.ring.close(position_, outcome_);
   lane_.report(std::move(outcome_));
 }
 

@@ -35,8 +35,10 @@ public:
 private:
   // -- the request (exchange_request.cpp) ---------------------------------------------------------
   std::optional<refusal> check_head(const door_choice& wanted);
+  std::optional<refusal> check_length() const;
   std::optional<refusal> identify();
   std::optional<refusal> take_pin();
+  bool admit_body();
   task<bool> take_body();
   task<bool> take_sized_body(std::size_t size);
   task<bool> take_large_body(std::size_t size);
@@ -44,6 +46,7 @@ private:
   task<bool> wait_for_body();
   task<bool> say_continue();
   bool grow_body(std::size_t wanted);
+  bool hold_memory(std::size_t bytes);
   std::optional<refusal> read_shape();
   bool fail(contract::failure failure, std::string message);
 
@@ -56,7 +59,7 @@ private:
   bool take_refusal();
   void remember();
   void chosen();
-  bool choose_again();
+  bool choose_again(attempt_end end);
 
   // -- attempts (exchange_attempt.cpp) ------------------------------------------------------------
   task<bool> ask_replicas();
@@ -64,11 +67,17 @@ private:
   task<attempt_end> connect();
   task<attempt_end> send_request();
   task<attempt_end> read_answer_head();
+  void await_answer();
+  bool has_begun() const;
+  std::string why_late() const;
   tcp_socket::readiness more();
   attempt_end read_more();
   task<attempt_end> collect_body(std::size_t most);
   void drop_link();
   void keep_link();
+  void begin_work();
+  void note_attempt(attempt_end end);
+  std::chrono::seconds asked_to_wait() const;
   void explain_failure(attempt_end end);
 
   // -- the answer (exchange_answer.cpp) -----------------------------------------------------------
@@ -84,6 +93,7 @@ private:
   task<bool> end_with_error(contract::failure failure, std::string_view message);
   answer_terms terms(body_framing framing, std::uint64_t length);
   void note_facts();
+  void note_end();
 
   void drop_body();
   task<bool> refuse();
@@ -134,6 +144,8 @@ private:
   // the attempt
   std::shared_ptr<pool::endpoint_counters> endpoint_;
   std::unique_ptr<upstream_link> link_;
+  steady_time sent_{};    ///< When the replica had the whole request.
+  pool::request_at work_; ///< From then on, until its answer's end.
   std::string upstream_head_;
   std::unique_ptr<char[]> buffer_;
   std::size_t got_ = 0; ///< Bytes in `buffer_`.

@@ -23,6 +23,10 @@ struct chunk_line {
   std::size_t size;
 };
 
+std::chrono::microseconds in_microseconds(steady_time::duration t) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(t);
+}
+
 } // namespace
 
 answer_terms exchange::terms(body_framing framing, std::uint64_t length) {
@@ -84,7 +88,9 @@ task<bool> exchange::answer_collected() {
         static_cast<std::uint32_t>(facts.usage->completion),
         true};
   }
-  auto how = got.status >= 400 ? routing::ending::failed : routing::ending::served;
+  auto how = routing::ending_of_status(got.status);
+  if (how == routing::ending::overloaded)
+    outcome_.retry_after = asked_to_wait();
   finish(sent ? how : routing::ending::client_gone, sent ? got.status : 499);
   co_return sent&& t.keeps;
 }
@@ -101,7 +107,6 @@ task<bool> exchange::answer_streamed() {
   write_answer_head(answer_head_, response_text_, got, t);
   if (events)
     observer_.emplace(lane_.reader, family());
-  client_.enter(wait::more, until_);
   for (;;) {
     auto state = take_payload();
     if (state != pump::more) {
@@ -114,7 +119,10 @@ task<bool> exchange::answer_streamed() {
     client_.allow_comments({observer_ && !observer_->inside_event(), out_ == body_framing::chunked}
     );
     auto done = observer_ && observer_->facts().done;
-    client_.enter(done ? wait::trailer : wait::more, until_);
+    if (done)
+      client_.enter(wait::trailer, until_);
+    else
+      await_answer();
     co_await more();
     auto end = read_more();
     if (end == attempt_end::answered || ended_)
@@ -125,7 +133,7 @@ task<bool> exchange::answer_streamed() {
     }
     bool stays = false;
     if (end == attempt_end::late && !done)
-      stays = co_await end_with_error(failure::upstream_timeout, "the replica fell silent");
+      stays = co_await end_with_error(failure::upstream_timeout, why_late());
     else
       stays = co_await finish_stream(done);
     co_return stays&& t.keeps;
@@ -192,8 +200,11 @@ task<bool> exchange::send_window(std::size_t size, bool last) {
     p.add("0\r\n\r\n");
   head_sent_ = true;
   bool sent = client_.try_send(p);
-  if (!sent)
+  if (!sent) {
+    outcome_.replica.held_up = true; // What it writes meanwhile waits for us,
+    work_.leave();                   // and its silence is not its own.
     sent = co_await client_.finish_send(p);
+  }
   window_.erase(0, size);
   outcome_.bytes_out += size;
   if (!sent)
@@ -210,16 +221,32 @@ void exchange::finish_gone() {
 
 void exchange::note_facts() {
   if (!observer_)
-    return;
+    return work_.moved(lane_.now());
   const auto& facts = observer_->facts();
-  if (facts.content && !outcome_.ttft)
-    outcome_.ttft = std::chrono::duration_cast<std::chrono::microseconds>(now() - began_);
+  if (facts.content_events > outcome_.replica.contents) {
+    outcome_.replica.contents = static_cast<std::uint32_t>(facts.content_events);
+    work_.moved(lane_.now());
+  }
+  if (facts.content && !outcome_.ttft) {
+    auto at = now();
+    outcome_.ttft = in_microseconds(at - began_);
+    outcome_.replica.first = in_microseconds(at - sent_);
+  }
+  if (facts.done)
+    note_end();
   if (facts.usage)
     outcome_.usage = {
       static_cast<std::uint32_t>(facts.usage->prompt),
       static_cast<std::uint32_t>(facts.usage->cached),
       static_cast<std::uint32_t>(facts.usage->completion),
       true};
+}
+
+/// The replica has said all that it has to say.
+void exchange::note_end() {
+  if (outcome_.replica.total == std::chrono::microseconds{})
+    outcome_.replica.total = in_microseconds(now() - sent_);
+  work_.moved(lane_.now());
 }
 
 /// The replica's answer is over. `complete`: its transfer coding says that nothing is missing.
@@ -242,14 +269,15 @@ task<bool> exchange::finish_stream(bool complete) {
     );
     co_return stays;
   }
+  note_end();
   keep_link();
   bool sent = co_await send_window(window_.size(), true);
   if (!sent)
     co_return false;
   if (facts.error)
     outcome_.failure = failure::upstream_error;
-  auto failed = facts.error || response_.head().status >= 400;
-  finish(failed ? routing::ending::failed : routing::ending::served, response_.head().status);
+  auto status = response_.head().status;
+  finish(facts.error ? routing::ending::failed : routing::ending_of_status(status), status);
   co_return out_ != body_framing::until_close;
 }
 

@@ -1,8 +1,11 @@
 // The third part of an exchange: sending the request to a replica, and again where that is allowed.
 
 #include "src/http/exchange.hpp"
+#include "src/routing/health_limits.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdio>
 #include <cstring>
 
 namespace assay::http {
@@ -48,7 +51,7 @@ task<bool> exchange::ask_replicas() {
       count(lane_.common().replays);
       continue;
     }
-    if (step == retry_step::elsewhere && choose_again()) {
+    if (step == retry_step::elsewhere && choose_again(end)) {
       ++history_.attempts;
       history_.broke |= end == attempt_end::broke;
       count(lane_.common().retries);
@@ -67,7 +70,7 @@ void exchange::explain_failure(attempt_end end) {
   if (!refusal_.message.empty())
     return;
   if (end == attempt_end::late)
-    fail(failure::upstream_timeout, "the replica did not answer in time");
+    fail(failure::upstream_timeout, why_late());
   else if (end == attempt_end::not_connected)
     fail(failure::upstream_error, "the replica could not be reached");
   else
@@ -81,6 +84,7 @@ task<attempt_end> exchange::attempt(bool fresh) {
   got_ = at_ = 0;
   window_.clear();
   collected_.clear();
+  outcome_.replica = {};
   if (!fresh)
     link_ = lane_.upstreams.take(*endpoint_, lane_.now());
   if (link_) {
@@ -154,7 +158,7 @@ task<attempt_end> exchange::send_request() {
   if (!p.empty())
     upstream_head_ = std::move(lane_.head); // Its bytes stay where they are.
   while (!sent.failed && !p.empty()) {
-    client_.enter(wait::first_byte, std::min(until_, now() + lane_.options().limits.write_stall));
+    client_.enter(wait::request_out, until_);
     co_await link_->writable();
     if (client_.gone())
       co_return attempt_end::lost;
@@ -162,12 +166,77 @@ task<attempt_end> exchange::send_request() {
       co_return attempt_end::late;
     sent = p.send(*link_);
   }
+  begin_work();
   // A replica may answer without reading everything; what it said is read next.
   co_return sent.failed && link_->reused ? attempt_end::reused_closed : attempt_end::answered;
 }
 
+/// Content has come: from here on the gaps between its pieces are what is limited.
+bool exchange::has_begun() const {
+  if (observer_)
+    return observer_->facts().content;
+  return outcome_.bytes_out > 0 || !window_.empty();
+}
+
+void exchange::await_answer() {
+  if (has_begun())
+    client_.enter(wait::more, until_);
+  else
+    client_.enter(wait::first_token, std::min(until_, sent_ + lane_.options().limits.first_token));
+}
+
+/// The limit that has passed, in words.
+std::string exchange::why_late() const {
+  const auto& limits = lane_.options().limits;
+  auto in_seconds = [](std::chrono::milliseconds t) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g s", std::chrono::duration<double>{t}.count());
+    return std::string{text};
+  };
+  if (now() >= until_)
+    return "the request was not answered within " + in_seconds(limits.total)
+           + ", waiting and all attempts included";
+  if (has_begun())
+    return "the replica fell silent within its answer for " + in_seconds(limits.gap);
+  return "the replica sent no content within " + in_seconds(limits.first_token);
+}
+
+/// The replica has the whole request: what it owes from here on counts among its signs of life.
+void exchange::begin_work() {
+  sent_ = now();
+  const auto& shape = scan_.shape;
+  auto input = shape.all_input();
+  routing::work w{
+    .input_tokens = input.least + (input.most - std::min(input.least, input.most)) / 2,
+    .output_tokens = shape.output_tokens.value_or(0)};
+  const auto& pace = snapshot_->brief_of(*decision_.endpoint).pace;
+  auto expected = routing::expected_first(pace, w, shape.stream);
+  auto longest = std::chrono::duration<double>{limits::silence_most};
+  auto owed = expected ? std::min(std::chrono::duration<double>{*expected}, longest) : longest;
+  work_ = {
+    endpoint_->signs(), std::chrono::duration_cast<std::chrono::microseconds>(owed), lane_.now()};
+}
+
+/// What the engine that refused asks for; 0: nothing, or no number of seconds.
+std::chrono::seconds exchange::asked_to_wait() const {
+  if (!has_answer_)
+    return {};
+  auto text = find_field(response_text_, response_.head(), "retry-after");
+  std::uint32_t seconds = 0;
+  auto read = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  auto is_number = read.ec == std::errc{} && read.ptr == text.data() + text.size();
+  return std::chrono::seconds{is_number ? seconds : 0};
+}
+
+/// Another replica is asked: what came of this one is told at the end, beside the answer.
+void exchange::note_attempt(attempt_end end) {
+  auto refused = end == attempt_end::pushed_back && has_answer_;
+  auto how = refused ? routing::ending_of_status(response_.head().status) : routing::ending::failed;
+  outcome_.failed_attempts.push_back({endpoint_->key(), how, asked_to_wait()});
+}
+
 task<attempt_end> exchange::read_answer_head() {
-  client_.enter(wait::first_byte, until_);
+  await_answer();
   for (;;) {
     co_await more();
     auto end = read_more();
@@ -221,7 +290,6 @@ attempt_end exchange::read_more() {
 
 /// Reads the body into `collected_`; one longer than `most` is left to be streamed.
 task<attempt_end> exchange::collect_body(std::size_t most) {
-  client_.enter(wait::more, until_);
   if (response_.head().framing == body_framing::sized && left_ <= most)
     window_.reserve(static_cast<std::size_t>(left_) + answer_reader::padding);
   for (;;) {
@@ -230,6 +298,7 @@ task<attempt_end> exchange::collect_body(std::size_t most) {
       collected_ = std::move(window_);
       window_.clear();
       whole_ = true;
+      note_end();
       keep_link();
       co_return attempt_end::answered;
     }
@@ -237,21 +306,23 @@ task<attempt_end> exchange::collect_body(std::size_t most) {
       co_return attempt_end::lost;
     if (window_.size() > most)
       co_return attempt_end::answered;
+    await_answer();
     co_await more();
     auto end = read_more();
-    client_.touch(lane_.now());
     if (end != attempt_end::answered && !(ended_ && response_.head().framing == body_framing::until_close))
       co_return end;
   }
 }
 
 void exchange::drop_link() {
+  work_.leave();
   client_.guard(nullptr);
   link_.reset();
 }
 
 /// For the next request, if the replica lets it and nothing is left in it.
 void exchange::keep_link() {
+  work_.leave();
   client_.guard(nullptr);
   if (link_ && response_.head().keep_alive && at_ == got_ && !ended_)
     lane_.upstreams.keep(endpoint_, std::move(link_), lane_.now());

@@ -1,6 +1,7 @@
 // The first half of an exchange: who asks, and the body with its shape.
 
 #include "src/http/exchange.hpp"
+#include "src/routing/bodies.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -33,13 +34,27 @@ std::optional<refusal> exchange::check_head(const door_choice& wanted) {
   if (!coding.empty() && !same_ignoring_case(coding, "identity"))
     return refusal{
       failure::unsupported_encoding, "the body is compressed; send it without Content-Encoding"};
-  auto most = lane_.options().limits.body_bytes;
-  if (head().content_length > most)
-    return refusal{
-      failure::request_too_large,
-      "the body has " + std::to_string(head().content_length) + " bytes, allowed are "
-        + std::to_string(most)};
+  if (auto bad = check_length())
+    return bad;
   return take_pin();
+}
+
+/// What is too long for every model that the caller may use is refused before it is read; which one
+/// it asks for stands in the body.
+std::optional<refusal> exchange::check_length() const {
+  auto size = head().content_length;
+  if (size == 0)
+    return {};
+  std::uint64_t most =
+    std::min(lane_.options().limits.body_bytes, lane_.options().limits.bodies_bytes);
+  if (!client_.has_room(static_cast<std::size_t>(std::min(size, most))))
+    if (auto longest = routing::longest_body(*snapshot_, caller_); longest > 0)
+      most = std::min(most, longest);
+  if (size <= most)
+    return {};
+  return refusal{
+    failure::request_too_large,
+    "the body has " + std::to_string(size) + " bytes, allowed are " + std::to_string(most)};
 }
 
 std::optional<refusal> exchange::identify() {
@@ -82,9 +97,21 @@ std::optional<refusal> exchange::take_pin() {
   return {};
 }
 
+/// Takes the memory for a body before any of it is asked for. A body that fits the connection's own
+/// buffer lies there, and counts all the same. False: `refusal_` says why.
+bool exchange::admit_body() {
+  if (head().framing == body_framing::chunked)
+    return grow_body(limits::client_buffer_bytes);
+  auto size = static_cast<std::size_t>(head().content_length);
+  return client_.has_room(used_ + size + body_scanner::padding) ? hold_memory(size)
+                                                                : grow_body(size);
+}
+
 /// False: `refusal_` says why, or the client is gone.
 task<bool> exchange::take_body() {
   used_ = head().bytes;
+  if (!admit_body())
+    co_return false;
   if (head().framing != body_framing::none && head().expects_continue && bytes().size() == used_) {
     bool said = co_await say_continue();
     if (!said)
@@ -121,7 +148,7 @@ task<bool> exchange::wait_for_body() {
 
 task<bool> exchange::take_sized_body(std::size_t size) {
   auto whole = used_ + size;
-  if (size > limits::small_body_bytes && bytes().size() < whole) {
+  if (large_) {
     bool taken = co_await take_large_body(size);
     co_return taken;
   }
@@ -138,8 +165,6 @@ task<bool> exchange::take_sized_body(std::size_t size) {
 /// Straight into memory of its own, so that a large body is read in few calls and copied once at
 /// most.
 task<bool> exchange::take_large_body(std::size_t size) {
-  if (!grow_body(size))
-    co_return false;
   for (;;) {
     auto here = bytes().substr(used_).substr(0, size - large_size_);
     std::memcpy(large_.get() + large_size_, here.data(), here.size());
@@ -160,8 +185,6 @@ task<bool> exchange::take_large_body(std::size_t size) {
 task<bool> exchange::take_chunked_body() {
   chunked_decoder decoder;
   auto first = used_;
-  if (!grow_body(limits::client_buffer_bytes))
-    co_return false;
   for (;;) {
     while (used_ < bytes().size()) {
       auto step = decoder.next(bytes().substr(used_));
@@ -194,14 +217,23 @@ bool exchange::grow_body(std::size_t wanted) {
   if (wanted + body_scanner::padding <= large_room_)
     return true;
   auto room = std::max(wanted, std::min(large_room_ * 2, most)) + body_scanner::padding;
-  if (!budget_.hold(room))
-    return fail(failure::no_capacity, "request bodies take all the memory they may; try again");
+  if (!hold_memory(room))
+    return false;
   auto grown = std::make_unique_for_overwrite<char[]>(room);
   if (large_size_ > 0)
     std::memcpy(grown.get(), large_.get(), large_size_);
   large_ = std::move(grown);
   large_room_ = room;
   return true;
+}
+
+bool exchange::hold_memory(std::size_t bytes) {
+  if (budget_.hold(bytes))
+    return true;
+  auto wait = lane_.common().bodies.wait_for(bytes - budget_.held());
+  fail(failure::no_capacity, "request bodies take all the memory they may; try again later");
+  refusal_.retry_after_seconds = static_cast<std::uint32_t>(wait.count());
+  return false;
 }
 
 std::optional<refusal> exchange::read_shape() {

@@ -13,6 +13,7 @@ routing::query exchange::query() const {
     .shape = scan_.shape,
     .tried = tried_,
     .chance = chance_,
+    .patience = lane_.options().limits.queue_wait,
     .now = now(),
     .wall = wall_now(),
   };
@@ -78,11 +79,12 @@ void exchange::chosen() {
 }
 
 /// Another endpoint than those that were tried. False: there is none now.
-bool exchange::choose_again() {
+bool exchange::choose_again(attempt_end end) {
   tried_.push_back(endpoint_->key());
   auto again = routing::route(*snapshot_, query());
   if (again.outcome != routing::outcome_kind::chosen)
     return false;
+  note_attempt(end);
   decision_ = std::move(again);
   ++outcome_.retries;
   decision_.trace.retries = static_cast<std::uint16_t>(outcome_.retries);

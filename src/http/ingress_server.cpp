@@ -57,7 +57,10 @@ std::optional<problem> bad_address(const ingress_options& o, asio::ip::address& 
 } // namespace
 
 struct ingress_server::state {
-  std::shared_ptr<ingress_common> common = std::make_shared<ingress_common>();
+  state(ingress_options options, ingress_hooks hooks)
+    : common{std::make_shared<ingress_common>(std::move(options), std::move(hooks))} {}
+
+  std::shared_ptr<ingress_common> common;
   std::vector<std::shared_ptr<lane>> lanes;
   std::vector<std::thread> threads;
   std::uint16_t port = 0;
@@ -74,10 +77,7 @@ struct ingress_server::state {
 };
 
 ingress_server::ingress_server(ingress_options options, ingress_hooks hooks)
-  : state_{std::make_unique<state>()} {
-  state_->common->options = std::move(options);
-  state_->common->hooks = std::move(hooks);
-}
+  : state_{std::make_unique<state>(std::move(options), std::move(hooks))} {}
 
 ingress_server::~ingress_server() {
   stop(std::chrono::milliseconds{0});
@@ -163,7 +163,7 @@ ingress_stats ingress_server::stats() const {
     .replays = c.replays,
     .retries = c.retries,
     .streams_cut = c.streams_cut,
-    .buffered_bytes = c.buffered_bytes,
+    .buffered_bytes = c.bodies.held(),
   };
 }
 

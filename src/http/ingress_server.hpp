@@ -11,6 +11,7 @@
 #include "src/base/problem.hpp"
 #include "src/base/result.hpp"
 #include "src/contract/contract.hpp"
+#include "src/http/relay_limits.hpp"
 #include "src/pool/events.hpp"
 #include "src/routing/outcome.hpp"
 #include "src/routing/snapshot.hpp"
@@ -27,13 +28,9 @@
 namespace assay::http {
 
 /// Defaults come from src/base/limits.hpp; tests shorten them.
-struct ingress_limits {
+struct ingress_limits : relay_limits {
   std::chrono::milliseconds head = limits::head_timeout;
   std::chrono::milliseconds idle = limits::idle_timeout;
-  std::chrono::milliseconds connect = limits::connect_timeout;
-  std::chrono::milliseconds first_byte = limits::first_byte_timeout;
-  std::chrono::milliseconds gap = limits::gap_timeout;     ///< Between two pieces of an answer.
-  std::chrono::milliseconds total = limits::total_timeout; ///< All attempts together.
   std::chrono::milliseconds write_stall = limits::write_stall_timeout;
   std::chrono::milliseconds queue_wait = limits::queue_wait;
   std::chrono::milliseconds upstream_idle = limits::upstream_idle;

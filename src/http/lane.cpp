@@ -35,24 +35,6 @@ std::uint64_t first_seed() {
 
 } // namespace
 
-bool body_budget::hold(std::size_t bytes) {
-  if (bytes <= held_)
-    return true;
-  auto more = bytes - held_;
-  auto before = common_.buffered_bytes.fetch_add(more, std::memory_order_relaxed);
-  if (before + more > common_.options.limits.bodies_bytes) {
-    common_.buffered_bytes.fetch_sub(more, std::memory_order_relaxed);
-    return false;
-  }
-  held_ = bytes;
-  return true;
-}
-
-void body_budget::release() {
-  common_.buffered_bytes.fetch_sub(held_, std::memory_order_relaxed);
-  held_ = 0;
-}
-
 lane::lane(std::shared_ptr<ingress_common> common, unsigned number)
   : common_{std::move(common)}, number_{number}, ring{limits::decision_ring},
     upstreams{loop_, common_->options.limits.upstream_idle},
@@ -102,6 +84,8 @@ void lane::on_time() {
     flush_outcomes();
   if (t >= sweep_due_) {
     upstreams.sweep(t);
+    if (number_ == 0)
+      common_->bodies.pass(t);
     sweep_due_ = t + sweep_every;
   }
   if (t >= accept_due_)

@@ -4,6 +4,7 @@
 // Everything here but `post` is touched by this thread alone: loop, sockets, wheel, pool of
 // upstream connections, snapshot pointer, decision ring and the batch of outcomes.
 
+#include "src/http/body_room.hpp"
 #include "src/http/event_loop.hpp"
 #include "src/http/ingress_server.hpp"
 #include "src/http/retry.hpp"
@@ -26,10 +27,13 @@ class connection;
 
 /// What all threads of one ingress share: constants, and counters that only add up.
 struct ingress_common {
+  ingress_common(ingress_options o, ingress_hooks h)
+    : options{std::move(o)}, hooks{std::move(h)}, bodies{options.limits.bodies_bytes} {}
+
   ingress_options options;
   ingress_hooks hooks;
   std::atomic<std::uint64_t> next_ticket{1};
-  std::atomic<std::uint64_t> buffered_bytes{0};
+  body_room bodies;
   std::atomic<std::uint64_t> accepted{0};
   std::atomic<std::uint64_t> open{0};
   std::atomic<std::uint64_t> requests{0};
@@ -45,23 +49,6 @@ struct ingress_common {
 inline void count(std::atomic<std::uint64_t>& counter) {
   counter.fetch_add(1, std::memory_order_relaxed);
 }
-
-/// Memory for bodies, out of the budget of all threads; given back by the destructor.
-class body_budget {
-public:
-  explicit body_budget(ingress_common& common) : common_{common} {}
-  body_budget(const body_budget&) = delete;
-  body_budget& operator=(const body_budget&) = delete;
-  ~body_budget() { release(); }
-
-  /// Holds `bytes` in all from now on. False, and nothing changes, when there is no room.
-  bool hold(std::size_t bytes);
-  void release();
-
-private:
-  ingress_common& common_;
-  std::size_t held_ = 0;
-};
 
 class lane : public std::enable_shared_from_this<lane> {
   // First, so that they end last: sockets leave the loop when they are closed.

@@ -17,10 +17,12 @@ std::uint64_t& count_of(serving_summary& s, routing::ending how) {
   case routing::ending::served:
     return s.served;
   case routing::ending::refused:
+  case routing::ending::rejected:
     return s.refused;
   case routing::ending::client_gone:
     return s.client_gone;
   case routing::ending::failed:
+  case routing::ending::overloaded:
     break;
   }
   return s.failed;

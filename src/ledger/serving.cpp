@@ -337,9 +337,15 @@ std::shared_ptr<const routing::routing_snapshot> build_snapshot(
   add_projects(builder, t);
   add_models(builder, t);
   profile_offers offers{before};
-  for (const auto& [id, row] : *t.implementations)
-    if (const auto* model = find(t.models, row.what.model))
-      builder.add(implementation_of(t, row.what, model->what, from.now, offers), row.what.model);
+  for (const auto& [id, row] : *t.implementations) {
+    const auto* model = find(t.models, row.what.model);
+    if (!model)
+      continue;
+    auto made = implementation_of(t, row.what, model->what, from.now, offers);
+    if (auto view = from.pools.find(made.pool); view != from.pools.end())
+      made.waiting = view->second->queue.waiting;
+    builder.add(std::move(made), row.what.model);
+  }
   for (const auto& [id, row] : *t.routes) {
     add_route(
       builder, row.route, contract::traffic_class::interactive, row.route.carried.interactive

@@ -101,7 +101,44 @@ std::uint32_t endpoint_counters::ceiling(std::uint32_t credits, const reserve_te
 endpoint_counters::load endpoint_counters::look(const reserve_terms& terms) const {
   auto word = word_.load(std::memory_order_acquire);
   auto most = ceiling(credits(word), terms);
-  return {flying(word), most > flying(word) ? most - flying(word) : 0};
+  auto room = most > flying(word) ? most - flying(word) : 0;
+  auto left = tokens(terms);
+  return {flying(word), std::min(room, left), standing_.load(std::memory_order_relaxed), left == 0};
+}
+
+void endpoint_counters::rule(const admission& a, std::uint32_t seen) {
+  standing_.store(a.standing, std::memory_order_relaxed);
+  spared_.store(a.is_spared, std::memory_order_relaxed);
+  tried_again_ns_.store(to_ns(a.until), std::memory_order_relaxed);
+  if (a.tokens != seen)
+    tokens_.compare_exchange_strong(seen, a.tokens, std::memory_order_relaxed);
+}
+
+admission endpoint_counters::ruled() const {
+  auto until = std::chrono::nanoseconds{tried_again_ns_.load(std::memory_order_relaxed)};
+  return {
+    .standing = standing_.load(std::memory_order_relaxed),
+    .tokens = tokens_.load(std::memory_order_relaxed),
+    .until = steady_time{std::chrono::duration_cast<steady_time::duration>(until)},
+    .is_spared = spared_.load(std::memory_order_relaxed),
+  };
+}
+
+std::uint32_t endpoint_counters::tokens(const reserve_terms& terms) const {
+  return terms.traffic == traffic_class::evaluation ? no_limit
+                                                    : tokens_.load(std::memory_order_relaxed);
+}
+
+/// False: none is left. Nothing is spent where they are not counted.
+bool endpoint_counters::spend_token(const reserve_terms& terms) {
+  auto left = tokens(terms);
+  while (left != no_limit) {
+    if (left == 0)
+      return false;
+    if (tokens_.compare_exchange_weak(left, left - 1, std::memory_order_relaxed))
+      return true;
+  }
+  return true;
 }
 
 std::chrono::nanoseconds endpoint_counters::stale_for(steady_time now) const {
@@ -114,6 +151,15 @@ std::uint32_t endpoint_counters::room(const reserve_terms& terms) const {
 }
 
 bool endpoint_counters::try_enter(const reserve_terms& terms) {
+  if (!take_credit(terms))
+    return false;
+  if (spend_token(terms))
+    return true;
+  word_.fetch_sub(1, std::memory_order_acq_rel);
+  return false;
+}
+
+bool endpoint_counters::take_credit(const reserve_terms& terms) {
   auto seen = word_.load(std::memory_order_acquire);
   do {
     if (flying(seen) >= ceiling(credits(seen), terms))
@@ -172,7 +218,13 @@ std::vector<endpoint_registry::usage> endpoint_registry::usages() const {
   std::vector<usage> all;
   all.reserve(counters_.size());
   for (const auto& [key, counters] : counters_)
-    all.push_back({key, counters->granted().credits, counters->in_flight(), counters->finished()});
+    all.push_back(
+      {key,
+       counters->granted().credits,
+       counters->in_flight(),
+       counters->finished(),
+       counters->ruled().standing}
+    );
   return all;
 }
 

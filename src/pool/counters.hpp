@@ -8,7 +8,9 @@
 
 #include "src/base/clock.hpp"
 #include "src/contract/contract.hpp"
+#include "src/pool/pulse.hpp"
 #include "src/pool/replica.hpp"
+#include "src/pool/standing.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -29,6 +31,18 @@ struct grant {
   steady_time until{};
   contract::degraded_rule degraded = contract::degraded_rule::keep;
   contention waiting = contention::none;
+};
+
+inline constexpr std::uint32_t no_limit = 0xffff'ffff;
+
+/// What the INGRESS ruled for an endpoint (src/routing/health.hpp).
+struct admission {
+  pool::standing standing = standing::fine;
+  std::uint32_t tokens = no_limit; ///< Requests that may still go there; each one takes a token.
+  steady_time until{};             ///< When it is tried again, where that is known.
+  bool is_spared = false;          ///< It would be left out, but too many are.
+
+  friend bool operator==(const admission&, const admission&) = default;
 };
 
 struct reserve_terms {
@@ -69,14 +83,27 @@ public:
   struct load {
     std::uint32_t in_flight = 0;
     std::uint32_t room = 0;
+    pool::standing standing = standing::fine;
+    bool left_out = false; ///< No request on these terms goes there now, whatever its credits.
   };
   load look(const reserve_terms& terms) const;
+
+  /// Puts a ruling in force that was made when `seen` tokens were left. A token that was spent
+  /// since stays spent. Evaluation traffic is not ruled over.
+  void rule(const admission& a, std::uint32_t seen);
+  admission ruled() const;
+
+  pool::pulse& signs() { return pulse_; }
+  const pool::pulse& signs() const { return pulse_; }
 
 private:
   friend class reservation;
 
   std::uint32_t ceiling(std::uint32_t credits, const reserve_terms& terms) const;
+  std::uint32_t tokens(const reserve_terms& terms) const;
+  bool spend_token(const reserve_terms& terms);
   bool try_enter(const reserve_terms& terms);
+  bool take_credit(const reserve_terms& terms);
   void leave();
 
   // Credits in the upper half, requests in flight in the lower: one compare-and-swap sees both.
@@ -85,7 +112,12 @@ private:
   std::atomic<contract::degraded_rule> degraded_{contract::degraded_rule::keep};
   std::atomic<contention> waiting_{contention::none};
   std::atomic<std::uint64_t> finished_{0};
+  std::atomic<std::uint32_t> tokens_{no_limit};
+  std::atomic<pool::standing> standing_{standing::fine};
+  std::atomic<bool> spared_{false};
+  std::atomic<std::int64_t> tried_again_ns_{0};
   endpoint_key key_;
+  pool::pulse pulse_;
 };
 
 /// One credit in use. Move-only; empty after a move or `release`.
@@ -126,6 +158,7 @@ public:
     std::uint32_t credits = 0;
     std::uint32_t in_flight = 0;
     std::uint64_t finished = 0; ///< Since the counters were made.
+    pool::standing standing = standing::fine;
   };
   std::vector<usage> usages() const;
 

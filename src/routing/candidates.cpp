@@ -1,12 +1,15 @@
 #include "src/routing/candidates.hpp"
 
+#include "src/pool/queue.hpp"
+
 #include <algorithm>
 
 namespace assay::routing {
 
 namespace {
 
-/// A new or emptied endpoint, of which nothing is known yet, gets a quarter of the choices.
+/// An endpoint that is new, back after it was out, or of which nothing is known gets a quarter of
+/// the choices.
 bool is_warm_up(std::uint64_t chance) {
   return chance >> 62 == 0;
 }
@@ -15,9 +18,17 @@ std::uint32_t middle(const contract::token_estimate& e) {
   return e.least + (e.most - std::min(e.least, e.most)) / 2;
 }
 
-rank rank_of(const prediction& p, std::uint32_t in_flight, std::uint32_t slots, bool warm_up) {
-  if (p.known)
-    return {1, p.seconds, 0};
+rank rank_of(
+  const prediction& p,
+  std::uint32_t in_flight,
+  std::uint32_t slots,
+  bool warm_up,
+  pool::standing standing
+) {
+  using pool::standing::probing, pool::standing::stale, pool::standing::warming;
+  // One that is not heard of comes after all that are.
+  if (p.known && standing != warming && standing != probing)
+    return {standing == stale ? 4U : 1U, p.seconds, 0};
   auto load = static_cast<double>(in_flight) / std::max(slots, 1U);
   return {warm_up ? 0U : 2U, load, 0};
 }
@@ -117,16 +128,20 @@ survey look_over(const question& q, const implementation& i, std::uint64_t chanc
   for (std::size_t n = 0; n < briefs.size(); ++n) {
     auto at = first + n < briefs.size() ? first + n : first + n - briefs.size();
     const auto& b = briefs[at];
+    auto load = b.counters->look(terms);
+    if (load.left_out && b.serves) {
+      seen.avoided = true;
+      continue;
+    }
     if (!(is_plain && b.serves && b.qualified) && !may_use(q, i, endpoints[at]))
       continue;
     ++seen.usable;
-    auto load = b.counters->look(terms);
     auto room = b.saturated ? 0 : load.room;
     if (seen.best && room == 0 && seen.room > 0)
       continue;
     w.in_flight = load.in_flight;
     auto p = predict(b.pace, w, q.now);
-    auto mine = rank_of(p, load.in_flight, b.slots, warm_up);
+    auto mine = rank_of(p, load.in_flight, b.slots, warm_up, load.standing);
     if (seen.best && (room > 0) == (seen.room > 0) && !(mine < best))
       continue;
     best = mine;
@@ -134,9 +149,29 @@ survey look_over(const question& q, const implementation& i, std::uint64_t chanc
     seen.room = room;
     seen.in_flight = load.in_flight;
     seen.predicted = p;
-    seen.explored = warm_up && !p.known;
+    seen.standing = load.standing;
+    seen.explored = warm_up && mine.tier == 0;
   }
   return seen;
+}
+
+std::optional<double> expected_wait(const question& q, const implementation& i) {
+  double per_second = 0;
+  for (const auto& e : q.snapshot.endpoints_of(i)) {
+    if (!may_use(q, i, e))
+      continue;
+    const auto& pace = q.snapshot.brief_of(e).pace;
+    if (pace.completions_per_second <= 0 || q.now > pace.stale_after)
+      return {};
+    per_second += pace.completions_per_second;
+  }
+  if (per_second <= 0)
+    return {};
+  std::uint64_t ahead = 0;
+  for (std::size_t c = 0; c < i.waiting.size(); ++c)
+    if (pool::rank(static_cast<contract::traffic_class>(c)) <= pool::rank(q.caller.traffic))
+      ahead += i.waiting[c];
+  return static_cast<double>(ahead + 1) / per_second;
 }
 
 void gather(const question& q, const query& asked, const model_route* r, field& f, decision& d) {
@@ -172,7 +207,7 @@ void weigh(const question& q, const query& asked, const model_route* r, field& f
     auto& rank = f.portions[n].rank;
     rank = policy == route_policy::cost
              ? rank_by_cost(c, *r)
-             : rank_of(c.seen.predicted, c.seen.in_flight, slots, warm_up);
+             : rank_of(c.seen.predicted, c.seen.in_flight, slots, warm_up, c.seen.standing);
     rank.tier += c.seen.room > 0 ? 0 : 8; // Whoever has room comes before whoever has none.
     rank.tie = (static_cast<std::uint32_t>(n) + turn) % static_cast<std::uint32_t>(f.count);
   }

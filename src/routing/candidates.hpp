@@ -25,11 +25,17 @@ struct survey {
   std::uint32_t room; ///< Of the best.
   std::uint32_t in_flight;
   prediction predicted;
-  bool explored; ///< The best is one without learnt rates, taken for its warm-up share.
+  pool::standing standing; ///< Of the best.
+  bool explored;           ///< The best is a new or returned one, taken for its warm-up share.
+  bool avoided;            ///< One was left out that would have been looked at.
 };
 
 /// `chance` breaks ties and decides who gets a warm-up share.
 survey look_over(const question& q, const implementation& i, std::uint64_t chance);
+
+/// Seconds until a request that joined the queue of `i` now would get its turn, by what its usable
+/// endpoints were seen to finish; none where that is not known of all of them.
+std::optional<double> expected_wait(const question& q, const implementation& i);
 
 /// Without initialisers, like `portion`.
 struct candidate {

@@ -23,6 +23,30 @@ std::string predicted_text(const prediction& p) {
   return in_seconds(p.seconds) + (p.stale ? " (from rates that are out of date)" : "");
 }
 
+std::string why_left_out(const pool::admission& a, steady_time now) {
+  using pool::standing;
+  auto again = a.until > now ? "; tried again in "
+                                 + in_seconds(std::chrono::duration<double>(a.until - now).count())
+                             : "";
+  switch (a.standing) {
+  case standing::failing:
+    return "its last requests failed" + again;
+  case standing::full:
+    return "its engine says that it is full" + again;
+  case standing::probing:
+    return "one request finds out whether it serves again";
+  case standing::stalled:
+    return "its streams stand still for longer than its pace explains";
+  case standing::wedged:
+    return "it holds requests and says nothing for longer than its pace explains";
+  case standing::fine:
+  case standing::warming:
+  case standing::stale:
+    break;
+  }
+  return "it is left alone for now";
+}
+
 std::string why_unusable(const question& q, const implementation& i, const endpoint& e) {
   if (!pool::serves(e.phase))
     return "its replica is " + std::string{name(e.phase)};
@@ -30,6 +54,9 @@ std::string why_unusable(const question& q, const implementation& i, const endpo
     return "the coordinator does not admit it";
   if (is_out_of_reach(e))
     return std::string{pool::why_unreached(e.reach)};
+  auto ruled = e.counters->ruled();
+  if (ruled.tokens == 0 && q.caller.traffic != contract::traffic_class::evaluation)
+    return why_left_out(ruled, q.now);
   if (!e.qualified && q.caller.traffic != contract::traffic_class::evaluation && !waiver_for(i, gate::evaluation_current, q.wall))
     return "its stack " + to_text(e.fingerprint) + " is not one of the "
            + std::to_string(i.qualified_fingerprints.size()) + " that were qualified";
@@ -43,6 +70,7 @@ explained_endpoint explain_endpoint(const question& q, const implementation& i, 
     .replica = e.replica.value,
     .host = e.host.value,
     .phase = std::string{name(e.phase)},
+    .standing = std::string{name(e.counters->ruled().standing)},
     .usable = may_use(q, i, e),
   };
   auto load = e.counters->look({.traffic = q.caller.traffic, .now = q.now});
@@ -60,6 +88,8 @@ explained_endpoint explain_endpoint(const question& q, const implementation& i, 
   told.why = predicted_text(predict(q.snapshot.brief_of(e).pace, w, q.now));
   if (load.room == 0)
     told.why += "; no free credit for this class";
+  if (e.counters->ruled().is_spared)
+    told.why += "; used all the same, since as many others are out as may be";
   return told;
 }
 

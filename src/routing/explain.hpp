@@ -22,6 +22,7 @@ struct explained_endpoint {
   std::string replica;
   std::string host;
   std::string phase;
+  std::string standing; ///< How this ingress stands to it.
   bool usable = false;
   std::string why; ///< Why it is not usable, or what it is predicted to take.
   std::uint32_t in_flight = 0;

@@ -23,7 +23,7 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-constexpr std::array<std::string_view, 10> flag_texts{
+constexpr std::array<std::string_view, 11> flag_texts{
   "pinned",
   "sticky",
   "cost_acts_as_latency",
@@ -34,8 +34,9 @@ constexpr std::array<std::string_view, 10> flag_texts{
   "admitted_from_queue",
   "rates_unknown",
   "rates_stale",
+  "avoided",
 };
-static_assert(flag_texts.size() == static_cast<std::size_t>(trace_flag::rates_stale) + 1);
+static_assert(flag_texts.size() == static_cast<std::size_t>(trace_flag::avoided) + 1);
 
 template <class Enum>
 std::string list_of(bits set, Enum first, Enum last) {
@@ -71,7 +72,7 @@ void append(std::vector<std::string>& lines, const explained_implementation& i) 
   for (const auto& e : i.endpoints)
     lines.push_back(
       "  at " + e.host + "  " + e.replica + "  " + e.phase + "  " + std::to_string(e.in_flight)
-      + "/" + std::to_string(e.credits) + " in flight  " + e.why
+      + "/" + std::to_string(e.credits) + " in flight  " + e.standing + "  " + e.why
     );
 }
 
@@ -133,6 +134,7 @@ std::vector<name_value> to_pairs(const explanation& e) {
       add(endpoint_at + "replica", endpoint.replica);
       add(endpoint_at + "host", endpoint.host);
       add(endpoint_at + "phase", endpoint.phase);
+      add(endpoint_at + "standing", endpoint.standing);
       add(endpoint_at + "usable", endpoint.usable ? "true" : "false");
       add(endpoint_at + "in_flight", std::to_string(endpoint.in_flight));
       add(endpoint_at + "credits", std::to_string(endpoint.credits));
@@ -179,7 +181,17 @@ std::vector<name_value> to_pairs(const decision_ring::entry& e) {
   add("route_generation", std::to_string(t.route));
   add("snapshot_generation", std::to_string(t.snapshot));
   add("predicted_ms", t.predicted_ms ? std::to_string(t.predicted_ms) : "");
+  add("expected_wait_ms", t.waited_for_ms ? std::to_string(t.waited_for_ms) : "");
+  if (t.outcome == outcome_kind::chosen)
+    add("standing", std::string{name(t.standing)});
   add("retries", t.retries ? std::to_string(t.retries) : "");
+  if (t.ended) {
+    add("ended", std::string{name(*t.ended)});
+    add("answered_status", std::to_string(t.status));
+    add("queued_ms", t.queued_ms ? std::to_string(t.queued_ms) : "");
+    add("replica_first_ms", t.replica_first_ms ? std::to_string(t.replica_first_ms) : "");
+    add("replica_total_ms", t.replica_total_ms ? std::to_string(t.replica_total_ms) : "");
+  }
   add("flags", flags_of(t.flags));
   add("waived_gates", list_of(t.waived, gate::serves_task, gate::has_capacity));
   add("signals", list_of(t.signals, signal_class::portable, signal_class::vendor));

@@ -18,7 +18,7 @@ struct reason_row {
   std::string_view text;
 };
 
-constexpr std::array<reason_row, 34> rows{{
+constexpr std::array<reason_row, 36> rows{{
   {"fine", "fine"},
   {"other_task", "it serves another task"},
   {"not_offered", "its runtime profile does not offer this operation"},
@@ -55,8 +55,11 @@ constexpr std::array<reason_row, 34> rows{{
   {"other_host",
    "its %s running replicas are on other hosts, where this ingress may not send in clear text or "
    "finds them on loopback only; assay explain says which"},
+  {"all_left_out",
+   "each of its %s running replicas fails, hangs or is full just now; assay explain says which"},
+  {"wait_too_long", "its queue is expected to take %s ms, and a request waits %a ms at most"},
 }};
-static_assert(rows.size() == static_cast<std::size_t>(reason::other_host) + 1);
+static_assert(rows.size() == static_cast<std::size_t>(reason::wait_too_long) + 1);
 
 const reason_row& row(reason r) {
   return rows[static_cast<std::size_t>(r)];

@@ -219,7 +219,7 @@ verdict economics_acceptable(const question& q, const implementation& i) {
 
 bool may_use(const question& q, const implementation& i, const endpoint& e) {
   const auto& b = q.snapshot.brief_of(e);
-  if (!b.serves)
+  if (!b.serves || b.counters->look({.traffic = q.caller.traffic, .now = q.now}).left_out)
     return false;
   if (!b.qualified && !is_evaluation(q) && !waiver_for(i, gate::evaluation_current, q.wall))
     return false;
@@ -237,20 +237,24 @@ verdict has_capacity(const question& q, const implementation& i) {
   auto queued = terms;
   queued.admitted = true;
   std::uint32_t usable = 0;
+  std::uint32_t left_out = 0;
   std::uint64_t in_flight = 0;
   std::uint64_t credits = 0;
   auto is_queue_first = false;
   for (const auto& e : q.snapshot.endpoints_of(i)) {
+    auto load = e.counters->look(terms);
+    left_out += q.snapshot.brief_of(e).serves && load.left_out ? 1 : 0;
     if (!may_use(q, i, e))
       continue;
     ++usable;
-    auto load = e.counters->look(terms);
     if (load.room > 0 && e.phase == pool::phase::ready)
       return {g, answer::pass, reason::fine, load.in_flight, load.in_flight + load.room};
     is_queue_first = is_queue_first || e.counters->room(queued) > 0;
     in_flight += load.in_flight;
     credits += e.counters->granted().credits;
   }
+  if (usable == 0 && left_out > 0 && q.tried.empty())
+    return {g, answer::refuse, reason::all_left_out, left_out};
   if (usable == 0 && i.serving > 0 && !q.tried.empty())
     return {g, answer::refuse, reason::all_tried};
   if (usable == 0 && i.serving == 0 && i.out_of_reach > 0)

@@ -58,7 +58,9 @@ enum class reason : std::uint8_t {
   no_credit,
   queue_first, ///< Somebody waits for the free credit.
   all_tried,
-  other_host, ///< Its replicas serve, but not this ingress.
+  other_host,    ///< Its replicas serve, but not this ingress.
+  all_left_out,  ///< Each of its replicas that serve is left alone for now.
+  wait_too_long, ///< Its queue would take longer than the request may wait.
 };
 std::string_view name(reason r);
 

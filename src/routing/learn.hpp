@@ -1,6 +1,8 @@
 #pragma once
 // Rates learnt from the requests that passed through: seconds are the only unit in which unlike
-// accelerators compare.
+// accelerators compare. They are fed by what a replica took, from the whole request to its first
+// token and from there to its last, and by answers that were served; never by a queue, a caller's
+// line or an attempt that failed.
 //
 // A rate that was never seen is unknown, which is neither zero nor infinity; one that was seen long
 // ago is stale and says so. Nothing here reads an engine's own metrics (signal class `portable`).
@@ -33,6 +35,7 @@ struct rates {
   learned throughput_tokens_per_second; ///< Of the endpoint: all its streams together.
   learned output_tokens;                ///< Of one request.
   learned total_seconds;                ///< Of one request, where tokens are not counted.
+  learned gap_seconds;                  ///< Between two contents of a stream.
 };
 
 /// One finished request, as far as it teaches something about its endpoint.
@@ -40,9 +43,11 @@ struct lesson {
   std::uint32_t input_tokens = 0; ///< 0: not known.
   std::uint32_t cached_tokens = 0;
   std::uint32_t output_tokens = 0;               ///< 0: not known.
-  std::optional<std::chrono::microseconds> ttft; ///< None: nothing was streamed.
-  std::chrono::microseconds total{};
+  std::optional<std::chrono::microseconds> ttft; ///< Of the replica. None: nothing was streamed.
+  std::chrono::microseconds total{};             ///< Of the replica.
   std::uint32_t in_flight = 1; ///< On the endpoint when it began, itself included.
+  std::uint32_t contents = 0;  ///< Events of a stream that carried some; 0: not counted.
+  bool held_up = false;        ///< The client's reading is in `total`, but not in `ttft`.
 };
 
 void learn(rates& r, const lesson& l, steady_time now);
@@ -69,6 +74,8 @@ struct pace {
   double per_output_token = 0;
   double mean_output_tokens = 0; ///< 0: not token work, `whole` stands for the request.
   double whole = 0;
+  double usual = 0;                  ///< Of any request there; 0: not known.
+  double completions_per_second = 0; ///< With all its slots busy; 0: not known.
   steady_time stale_after{};
   bool known = false;
 };
@@ -83,6 +90,10 @@ inline prediction predict(const pace& p, const work& w, steady_time now) {
                  + output * p.per_output_token;
   return {seconds, p.known, p.known && now > p.stale_after};
 }
+
+/// Until the first sign of an answer: of a stream its first content, else its end. None: nothing
+/// was learnt that says so. Nothing that is in flight already is counted.
+std::optional<double> expected_first(const pace& p, const work& w, bool stream);
 
 /// The rates of every endpoint, kept by the INGRESS actor between snapshots.
 class rate_table {

@@ -3,6 +3,7 @@
 #include "src/routing/candidates.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace assay::routing {
 
@@ -86,8 +87,11 @@ void choose(
   t.signals.add(signal_class::portable);
   const auto& p = c.seen.predicted;
   t.predicted_ms = p.known ? static_cast<std::uint32_t>(std::min(p.seconds * 1e3, 4e9)) : 0;
+  t.standing = c.seen.standing;
   if (c.seen.explored)
     t.flags.add(trace_flag::explored);
+  if (c.seen.avoided)
+    t.flags.add(trace_flag::avoided);
   if (!p.known)
     t.flags.add(trace_flag::rates_unknown);
   if (p.stale)
@@ -128,11 +132,39 @@ std::size_t next_best(const field& f, const implementation_set& tried) {
   return best;
 }
 
-void queue(decision& d, const field& f, std::size_t first) {
+/// Too many wait already: who comes now would not be served before it gives up.
+void refuse_to_queue(decision& d, const implementation& i, double wait, double patience) {
+  auto as_ms = [](double seconds) {
+    return static_cast<std::uint64_t>(std::min(seconds * 1e3, 1e12));
+  };
+  d.nearest = {
+    gate::has_capacity, answer::refuse, reason::wait_too_long, as_ms(wait), as_ms(patience)};
+  d.nearest_implementation = d.model->implementations[i.position];
+  d.trace.waited_for_ms = static_cast<std::uint32_t>(std::min(wait * 1e3, 4e9));
+  refuse(d, failure::no_capacity);
+  auto most = static_cast<double>(limits::retry_after_max.count());
+  d.retry_after_seconds = static_cast<std::uint32_t>(std::min(std::ceil(wait - patience), most));
+}
+
+/// Overload is a wait that is longer than anybody stays, not a number of requests. Where a wait
+/// cannot be told, the queue's own bound holds.
+void queue(decision& d, const question& q, const query& asked, const field& f, std::size_t first) {
+  auto patience = std::chrono::duration<double>(asked.patience).count();
+  std::optional<double> shortest = patience;
+  for (std::size_t n = 0; n < f.count; ++n) {
+    if (n != first && f.portions[n].bps >= f.portions[n].ceiling)
+      continue;
+    const auto& i = *f.candidates[n].implementation;
+    d.acceptable.set(i.position);
+    auto wait = expected_wait(q, i);
+    auto is_first = d.acceptable.count() == 1;
+    shortest = !wait || !shortest ? std::nullopt
+               : is_first         ? wait
+                                  : std::optional{std::min(*wait, *shortest)};
+  }
+  if (shortest && *shortest > patience)
+    return refuse_to_queue(d, *f.candidates[first].implementation, *shortest, patience);
   d.outcome = d.trace.outcome = outcome_kind::needs_ticket;
-  for (std::size_t n = 0; n < f.count; ++n)
-    if (n == first || f.portions[n].bps < f.portions[n].ceiling)
-      d.acceptable.set(f.candidates[n].implementation->position);
 }
 
 void pick(decision& d, const question& q, const query& asked, const model_route* r, field& f) {
@@ -148,7 +180,7 @@ void pick(decision& d, const question& q, const query& asked, const model_route*
       return d.trace.flags.add(trace_flag::spilled);
     tried.set(n);
   }
-  queue(d, f, first);
+  queue(d, q, asked, f, first);
 }
 
 /// Evaluation goes where it is pinned, and nobody else is pinned.
@@ -249,7 +281,8 @@ decision claim(const routing_snapshot& s, const query& q, const pool::endpoint_k
     .output_tokens = q.shape.output_tokens.value_or(0),
     .in_flight = load.in_flight,
   };
-  survey seen{e, 1, load.room, load.in_flight, predict(s.brief_of(*e).pace, w, q.now), false};
+  auto predicted = predict(s.brief_of(*e).pace, w, q.now);
+  survey seen{e, 1, load.room, load.in_flight, predicted, load.standing, false, false};
   choose(d, s, {&i, seen, waived.value}, std::move(taken));
   return d;
 }

@@ -25,6 +25,7 @@ struct query {
   std::optional<routing::pin> pin{};
   std::span<const pool::endpoint_key> tried{}; ///< Endpoints that failed this very request.
   std::uint64_t chance = 0;                    ///< 64 fresh random bits.
+  std::chrono::milliseconds patience = limits::queue_wait; ///< How long it would wait for a turn.
   steady_time now{};
   wall_ms wall{};
 };

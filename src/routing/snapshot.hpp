@@ -157,6 +157,8 @@ struct implementation {
   std::vector<waiver> waivers;
   bool compatibility = false; ///< Its pool is the home of unproven shapes.
 
+  std::array<std::uint32_t, 4> waiting{}; ///< In its pool's queue, by traffic class.
+
   // Set by the builder. Its endpoints stand side by side.
   std::uint32_t first_endpoint = 0;
   std::uint32_t endpoints = 0;

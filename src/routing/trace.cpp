@@ -2,6 +2,8 @@
 
 #include "src/base/check.hpp"
 
+#include <algorithm>
+
 namespace assay::routing {
 
 std::string_view name(outcome_kind k) {
@@ -37,9 +39,28 @@ result<decision_ring::entry, decision_ring::miss> decision_ring::find(std::uint6
   return entries_[(position - 1) % capacity_];
 }
 
+decision_trace* decision_ring::at(std::uint64_t position) {
+  auto is_held = position > 0 && position <= pushed_ && pushed_ - position < capacity_;
+  return is_held ? &entries_[(position - 1) % capacity_].trace : nullptr;
+}
+
 void decision_ring::amend(std::uint64_t position, const decision_trace& trace) {
-  if (position > 0 && position <= pushed_ && pushed_ - position < capacity_)
-    entries_[(position - 1) % capacity_].trace = trace;
+  if (auto* entry = at(position))
+    *entry = trace;
+}
+
+void decision_ring::close(std::uint64_t position, const outcome& o) {
+  auto* entry = at(position);
+  if (!entry)
+    return;
+  auto in_ms = [](std::chrono::microseconds t) {
+    return static_cast<std::uint32_t>(std::min<std::int64_t>(t.count() / 1'000, 0xffff'ffff));
+  };
+  entry->ended = o.how;
+  entry->status = static_cast<std::uint16_t>(o.status);
+  entry->queued_ms = in_ms(o.queued);
+  entry->replica_first_ms = in_ms(o.replica.first.value_or(std::chrono::microseconds{}));
+  entry->replica_total_ms = in_ms(o.replica.total);
 }
 
 } // namespace assay::routing

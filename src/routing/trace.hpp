@@ -5,6 +5,7 @@
 // which alone writes and reads it: other threads ask that thread. Overwritten entries say so.
 
 #include "src/routing/gates.hpp"
+#include "src/routing/outcome.hpp"
 #include "src/routing/snapshot.hpp"
 
 #include <array>
@@ -32,6 +33,7 @@ enum class trace_flag : std::uint8_t {
   admitted,             ///< Came through the pool's queue.
   rates_unknown,        ///< Chosen by load only.
   rates_stale,
+  avoided, ///< An endpoint was left out that fails, hangs or is full.
 };
 
 struct decision_trace {
@@ -44,6 +46,8 @@ struct decision_trace {
   std::uint32_t project = none;
   std::uint32_t key = none;
   std::uint32_t predicted_ms = 0;
+  std::uint32_t waited_for_ms = 0;                ///< The wait that was refused as too long.
+  pool::standing standing = pool::standing::fine; ///< Of the chosen endpoint.
   std::uint32_t input_least = 0;
   std::uint32_t input_most = 0;
   std::uint32_t output_tokens = 0; ///< 0: not asked for.
@@ -71,6 +75,13 @@ struct decision_trace {
   static constexpr std::size_t refusals_kept = 8;
   std::array<refusal, refusals_kept> refusals{};
   std::uint16_t refused = 0;
+
+  // How it ended, once it has.
+  std::optional<ending> ended;
+  std::uint16_t status = 0; ///< What the client was answered.
+  std::uint32_t queued_ms = 0;
+  std::uint32_t replica_first_ms = 0; ///< 0: no content was seen.
+  std::uint32_t replica_total_ms = 0;
 };
 
 class decision_ring {
@@ -87,13 +98,17 @@ public:
   enum class miss : std::uint8_t { overwritten, never_made };
   result<entry, miss> find(std::uint64_t position) const;
 
-  /// For what is learnt after the decision: a retry's endpoint, a client that left. Nothing happens
-  /// when the entry is gone.
+  /// For what is decided later: a retry's endpoint. Nothing happens when the entry is gone.
   void amend(std::uint64_t position, const decision_trace& trace);
+
+  /// Notes how the request ended. Nothing happens when the entry is gone.
+  void close(std::uint64_t position, const outcome& o);
 
   std::uint64_t last() const { return pushed_; }
 
 private:
+  decision_trace* at(std::uint64_t position);
+
   std::size_t capacity_;
   std::uint64_t pushed_ = 0;
   std::deque<entry> entries_; ///< Grows up to the capacity, then wraps.

@@ -3,6 +3,7 @@
 
 #include "actors/ingress.hpp"
 #include "src/base/limits.hpp"
+#include "src/routing/health_limits.hpp"
 #include "tests/support/fake_actors.hpp"
 #include "tests/support/fake_ledger.hpp"
 
@@ -69,17 +70,18 @@ struct scene {
   }
   void know(std::map<pool_id, pool_actor> pools) { tell(pools_known{std::move(pools)}); }
 
-  /// Pool `cpu-a` has this many replicas, none or one.
+  /// Pool `cpu-a` has this many replicas; the first is `endpoint`.
   void view(std::size_t replicas) {
     pool::pool_view view{
       .pool = cpu_a, .epoch = 1, .hosts = {}, .replicas = {}, .implementations = {}, .queue = {}};
     view.replicas.resize(replicas);
-    for (auto& one : view.replicas) {
+    for (std::size_t n = 0; n < replicas; ++n) {
+      auto& one = view.replicas[n];
       one.implementation = impl_a;
-      one.generation = endpoint.generation;
+      one.generation = endpoint.generation + n;
       one.phase = pool::phase::ready;
       one.takes_traffic = true;
-      one.address = endpoint.address;
+      one.address = "127.0.0.1:" + std::to_string(7200 + n);
       one.slots = 4;
     }
     tell(pool_changed{std::make_shared<const pool::pool_view>(std::move(view))});
@@ -87,6 +89,15 @@ struct scene {
   void grant(std::uint32_t credits, std::uint64_t number) {
     say(a, pool::grant_lease{us, endpoint, {.credits = credits, .until = steady_time{1h}}, number});
   }
+
+  void report(routing::ending how, int times, std::chrono::seconds retry_after = {}) {
+    routing::outcome one;
+    one.endpoint = endpoint;
+    one.how = how;
+    one.retry_after = retry_after;
+    tell(outcomes{std::vector(static_cast<std::size_t>(times), one)});
+  }
+  pool::standing standing() const { return counters->find(endpoint)->ruled().standing; }
 
   void want(std::uint64_t number, std::vector<implementation_id> acceptable) {
     ticket_wanted wanted;
@@ -193,6 +204,46 @@ TEST_CASE("an endpoint that no pool shows any more keeps no credits") {
   s.stage.pass(limits::usage_report_every);
   CHECK_FALSE(s.counters->find(endpoint));
   CHECK(s.last_report(s.at_a).holdings.empty());
+}
+
+TEST_CASE("a replica that fails is left alone with the report, and asked again in time") {
+  scene s;
+  s.view(2);
+  CHECK(s.standing() == pool::standing::warming);
+  s.report(routing::ending::failed, 5);
+  CHECK(s.standing() == pool::standing::failing);
+  CHECK(s.counters->find(endpoint)->ruled().tokens == 0);
+  s.stage.pass(limits::breaker_first);
+  CHECK(s.standing() == pool::standing::probing);
+  s.report(routing::ending::served, 1);
+  CHECK(s.standing() == pool::standing::warming);
+}
+
+TEST_CASE("an attempt that another replica made good counts against the one that failed") {
+  scene s;
+  s.view(2);
+  routing::outcome served;
+  served.endpoint = {"127.0.0.1:7201", endpoint.generation + 1};
+  served.failed_attempts = {{endpoint, routing::ending::overloaded, 3s}};
+  s.tell(outcomes{{served}});
+  CHECK(s.standing() == pool::standing::full);
+  s.stage.pass(3s + limits::usage_report_every);
+  CHECK(s.standing() == pool::standing::warming);
+}
+
+TEST_CASE("a replica that says nothing is found by the tick, and is back with its first word") {
+  scene s;
+  s.view(2);
+  auto counters = s.counters->find(endpoint);
+  auto began = s.stage.system.clock().now();
+  pool::request_at hung{counters->signs(), 1s, began};
+  s.stage.pass(4s);
+  CHECK(s.standing() == pool::standing::warming);
+  s.stage.pass(limits::usage_report_every);
+  CHECK(s.standing() == pool::standing::wedged);
+  hung.moved(s.stage.system.clock().now());
+  s.stage.pass(limits::usage_report_every);
+  CHECK(s.standing() == pool::standing::warming);
 }
 
 TEST_CASE("what outcomes teach is posted with the next tick, and they are counted at once") {

@@ -7,7 +7,9 @@ It never looks at the model's bytes, and it never writes anywhere but to its con
 
     behave.json     how it misbehaves, read at the start and at each request (all keys may be absent):
                     die_loading (exit code), load_s, same_answer, ignore_term, pace_s (of one token), strict_name
-                    (404 for a model of another name than --alias), build (the version that /props gives)
+                    (404 for a model of another name than --alias), build (the version that /props gives),
+                    by_port (a mapping: what the replica on that port does to every request: `fail` with 500, `full` with
+                    503 and Retry-After 2, `silent` for ever, or `stall` after the first word of a stream)
     requests.jsonl  a line for each request: when it came (`got`) and how it ended (`whole`, `left`, `refused`)
 
 A prompt may misbehave alone: `[[prefill 30]]` waits before the first byte, `[[die 3]]` kills the process after so many
@@ -92,6 +94,9 @@ class Engine:
         except (OSError, ValueError):
             return default
 
+    def illness(self):
+        return self.behave("by_port", {}).get(str(self.options.port))
+
     def plan(self, api, body):
         """What is answered to each prompt, and the prompts' own misbehaviour."""
         if self.behave("strict_name") and body.get("model") != self.options.alias:
@@ -141,6 +146,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response_only(status)
         self.send_header("Content-Type", "application/json; charset=utf-8")
         self.send_header("Content-Length", str(len(raw)))
+        if status == 503:
+            self.send_header("Retry-After", "2")
         self.end_headers()
         self.wfile.write(raw)
 
@@ -237,6 +244,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def generate(self, api, body, raw, plans, odd):
         engine = self.engine
+        ill = engine.illness()
+        if ill in ("fail", "full"):
+            raise Refusal(500 if ill == "fail" else 503, "server_error", "as the test asked for")
+        if ill == "silent":
+            self.wait(3600)
+            self.close_connection = True
+            return "left"
         pace = odd.get("pace", engine.behave("pace_s", 0))
         if not self.wait(odd.get("prefill", 0)):
             self.close_connection = True
@@ -265,6 +279,10 @@ class Handler(BaseHTTPRequestHandler):
             if is_word and said >= lives_for:
                 os.kill(os.getpid(), signal.SIGKILL)
             if is_word and ((pace and not self.wait(pace)) or (not pace and not self.is_open())):
+                self.close_connection = True
+                return "left"
+            if is_word and said == 1 and self.engine.illness() == "stall":
+                self.wait(3600)
                 self.close_connection = True
                 return "left"
             said += is_word

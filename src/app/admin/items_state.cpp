@@ -76,6 +76,15 @@ void add_host(const world& w, const std::string& name, json::object& item) {
        + ")"] = value_of(sample.value);
 }
 
+/// As the ingress of this process stands to it.
+std::string standing_of(const world& w, const pool::replica_view& replica) {
+  auto counters = w.parts.counters->find(replica.key());
+  if (!counters)
+    return {};
+  auto ruled = counters->ruled();
+  return std::string{name(ruled.standing)} + (ruled.is_spared ? ", used all the same" : "");
+}
+
 void add_replica(const world& w, const std::string& name, json::object& item) {
   for (const auto& [id, host] : w.hosts)
     for (const auto& [generation, report] : host.reports)
@@ -128,6 +137,7 @@ json::array replica_items(const world& w) {
         {"name", replica.id.value},
         {"phase", pool::name(replica.phase)},
         {"traffic", replica.takes_traffic},
+        {"standing", standing_of(w, replica)},
         {"address", replica.address},
         {"generation", replica.generation},
         {"in_flight", std::to_string(replica.in_flight) + "/" + std::to_string(replica.slots)},

@@ -49,6 +49,23 @@ TEST_CASE("64 threads are allowed and none are not") {
   CHECK_FALSE(parse_settings("c", "data: /x\ningress: {threads: 0}\n"));
 }
 
+TEST_CASE("what a replica is waited for is set step by step, and a limit that is none is refused") {
+  using namespace std::chrono_literals;
+  auto read = parse_settings(
+    "c",
+    "data: /x\ningress: {limits: {connect: 500 ms, first_token: 2 min, gap: 20 s, total: 24 h}}\n"
+  );
+  REQUIRE(read);
+  CHECK(read->relay.connect == 500ms);
+  CHECK(read->relay.first_token == 2min);
+  CHECK(read->relay.gap == 20s);
+  CHECK(read->relay.total == 24h);
+  CHECK(parse_settings("c", "data: /x\n")->relay.first_token == 10min);
+  for (auto bad :
+       {"first_token: 10", "gap: 0 s", "total: 25 h", "connect: 61 s", "first-token: 1 s"})
+    CHECK_FALSE(parse_settings("c", std::string{"data: /x\ningress: {limits: {"} + bad + "}}\n"));
+}
+
 TEST_CASE("32 MiB of address space are allowed and 31 are not") {
   CHECK(parse_settings("c", "data: /x\n")->map_mib == 65'536);
   CHECK(parse_settings("c", "data: /x\nledger: {map_mib: 32}\n")->map_mib == 32);

@@ -252,7 +252,7 @@ TEST_CASE("a replica that says nothing in time is 504 and is cancelled") {
     peer.close();
   }};
   ingress_fixture ingress{{{replica.port()}}};
-  ingress.options.limits.first_byte = 50ms;
+  ingress.options.limits.first_token = 50ms;
   ingress.start();
   auto answer = ask(ingress);
   CHECK(status_of(answer) == 504);

@@ -87,6 +87,15 @@ TEST_CASE("an hour counts each request once, by class and by how it ended") {
   CHECK(s.last_ended == wall_ms{noon.value + 5});
 }
 
+TEST_CASE("what an engine refused is no failure of it, and what it had no room for is") {
+  service_tally tally{"gate", 7};
+  tally.add({request(1, ending::rejected), request(2, ending::overloaded)});
+  auto all = tally.take_all();
+  REQUIRE(all.size() == 1);
+  CHECK(all.front().refused == 1);
+  CHECK(all.front().failed == 1);
+}
+
 TEST_CASE("evaluation, shadow and requests without a route are no service") {
   service_tally tally{"gate", 7};
   auto evaluation = request(1), shadow = request(2), lost = request(3);

@@ -46,6 +46,48 @@ TEST_CASE("the last granted credit is taken and the next is refused") {
   CHECK(counters->in_flight() == 2);
 }
 
+TEST_CASE("an endpoint that is left out lets nobody in but evaluation") {
+  auto counters = with_credits(4);
+  counters->rule({.standing = standing::failing, .tokens = 0, .until = dawn + 5s}, no_limit);
+  CHECK(counters->look(terms()).left_out);
+  CHECK(counters->look(terms()).room == 0);
+  CHECK(counters->look(terms()).standing == standing::failing);
+  CHECK(counters->ruled().until == dawn + 5s);
+  CHECK(capacity(counters, terms()) == 0);
+  auto queued = terms();
+  queued.admitted = true;
+  CHECK(capacity(counters, queued) == 0);
+  CHECK(counters->in_flight() == 0);
+  CHECK(capacity(counters, terms(traffic_class::evaluation)) == 4);
+}
+
+TEST_CASE("a token lets one request in, and is not there again when that ends") {
+  auto counters = with_credits(4);
+  counters->rule({.standing = standing::probing, .tokens = 1}, no_limit);
+  CHECK(counters->look(terms()).room == 1);
+  CHECK(capacity(counters, terms()) == 1);
+  CHECK(counters->look(terms()).left_out);
+  counters->rule({.standing = standing::probing, .tokens = 1}, 0);
+  CHECK(capacity(counters, terms()) == 1);
+  counters->rule({}, 0);
+  CHECK(capacity(counters, terms()) == 4);
+}
+
+TEST_CASE("a ruling gives no token back that was spent since it was made") {
+  auto counters = with_credits(4);
+  counters->rule({.standing = standing::probing, .tokens = 1}, no_limit);
+  auto probe = reservation::take(counters, terms());
+  counters->rule({.standing = standing::probing, .tokens = 1}, 1); // It saw one left.
+  CHECK_FALSE(reservation::take(counters, terms()));
+}
+
+TEST_CASE("without a credit no token is spent") {
+  auto counters = with_credits(0);
+  counters->rule({.standing = standing::probing, .tokens = 1}, no_limit);
+  CHECK_FALSE(reservation::take(counters, terms()));
+  CHECK(counters->ruled().tokens == 1);
+}
+
 TEST_CASE("a reservation gives its credit back exactly once, however it ends") {
   auto counters = with_credits(4);
   SECTION("by its end of life") {

@@ -103,9 +103,94 @@ TEST_CASE("a mean follows a change and does not jump") {
   CHECK(l.value == Approx(20).epsilon(0.01));
 }
 
+TEST_CASE("the gap between contents is learnt of streams that were not held up") {
+  rates r;
+  auto l = streamed(200, 0, 500ms, 2500ms);
+  l.contents = 21;
+  learn(r, l, noon);
+  CHECK(r.gap_seconds.value == Approx(0.1));
+  l.contents = 1;
+  learn(r, l, noon);
+  l.contents = 500;
+  l.held_up = true;
+  learn(r, l, noon);
+  CHECK(r.gap_seconds.seen == 1);
+}
+
+TEST_CASE("until the first sign a stream owes its prefill, and an answer in one piece all of it") {
+  rates r;
+  CHECK_FALSE(expected_first(pace_of(r, 1), {.input_tokens = 10}, true));
+  learn(r, {.total = 3s}, noon); // No stream was seen: the whole time is all that is known.
+  CHECK(expected_first(pace_of(r, 1), {.input_tokens = 10}, true) == Approx(3));
+  rates streams;
+  learn(streams, streamed(400, 101, 1s, 3s), noon);
+  CHECK(expected_first(pace_of(streams, 1), {.input_tokens = 800}, true) == Approx(2));
+  work whole{.input_tokens = 800, .output_tokens = 100, .in_flight = 50};
+  CHECK(expected_first(pace_of(streams, 1), whole, false) == Approx(4));
+}
+
+TEST_CASE("what an endpoint finishes in a second follows from its throughput") {
+  rates r;
+  learn(r, streamed(200, 101, 500ms, 2500ms, 3), noon); // 150 tokens a second, 101 a request.
+  CHECK(pace_of(r, 4).completions_per_second == Approx(150.0 / 101));
+  rates whole;
+  learn(whole, {.total = 2s}, noon);
+  CHECK(pace_of(whole, 4).completions_per_second == Approx(2));
+  CHECK(pace_of({}, 4).completions_per_second == 0);
+}
+
+TEST_CASE("an answer that was held up by its reader teaches prefill alone") {
+  rates r;
+  auto l = streamed(200, 101, 500ms, 2500ms);
+  l.held_up = true;
+  learn(r, l, noon);
+  CHECK(r.prefill_tokens_per_second.value == Approx(400));
+  CHECK(r.output_tokens.value == Approx(101));
+  CHECK(r.decode_tokens_per_second.seen == 0);
+  CHECK(r.throughput_tokens_per_second.seen == 0);
+  CHECK(r.total_seconds.seen == 0);
+}
+
+TEST_CASE("of an answer in one piece the usual prefill is no decoding") {
+  rates r;
+  learn(r, streamed(400, 101, 1s, 3s), noon);
+  for (auto n = 0; n < 200; ++n) // One second of prefill, and two for a hundred tokens.
+    learn(r, {.input_tokens = 400, .output_tokens = 100, .total = 3s}, noon);
+  CHECK(r.decode_tokens_per_second.value == Approx(50));
+}
+
+TEST_CASE("a lesson is what the replica took, not what the caller waited") {
+  outcome o{.endpoint = {"10.0.0.1:7200", 1}, .queued = 5s, .ttft = 6s, .total = 9s};
+  o.replica = {.first = 400ms, .total = 2s};
+  o.usage = {.input_tokens = 100, .output_tokens = 50};
+  auto l = lesson_of(o);
+  REQUIRE(l);
+  CHECK(l->ttft == 400ms);
+  CHECK(l->total == 2s);
+  rates r;
+  learn(r, *l, noon);
+  CHECK(r.prefill_tokens_per_second.value == Approx(250));
+  CHECK(r.total_seconds.value == Approx(2));
+}
+
+TEST_CASE("an error's status says whose fault it is") {
+  CHECK(ending_of_status(200) == ending::served);
+  CHECK(ending_of_status(399) == ending::served);
+  CHECK(ending_of_status(400) == ending::rejected);
+  CHECK(ending_of_status(401) == ending::failed);
+  CHECK(ending_of_status(429) == ending::overloaded);
+  CHECK(ending_of_status(499) == ending::rejected);
+  CHECK(ending_of_status(500) == ending::failed);
+  CHECK(ending_of_status(503) == ending::overloaded);
+}
+
 TEST_CASE("errors, cut answers and refusals teach nothing") {
-  outcome o{.endpoint = {"10.0.0.1:7200", 1}, .total = 1s};
+  outcome o{.endpoint = {"10.0.0.1:7200", 1}, .replica = {.total = 1s}};
   CHECK(lesson_of(o));
+  o.how = ending::rejected;
+  CHECK_FALSE(lesson_of(o));
+  o.how = ending::overloaded;
+  CHECK_FALSE(lesson_of(o));
   o.how = ending::client_gone;
   CHECK_FALSE(lesson_of(o));
   o.how = ending::served;

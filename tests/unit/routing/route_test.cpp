@@ -256,6 +256,111 @@ TEST_CASE("an endpoint without learnt rates gets a quarter of the choices, and t
   CHECK(is_about(explored, 2'500));
 }
 
+TEST_CASE("a warming endpoint gets a quarter of the choices, however fast it looks") {
+  site s;
+  auto& a = s.add("a", 100);
+  a.endpoints[0].learned = learned_rates(1.0);
+  auto& fast = s.endpoint(a, 100);
+  fast.learned = learned_rates(0.1);
+  fast.counters->rule({.standing = pool::standing::warming}, pool::no_limit);
+  const auto& built = s.build();
+  auto warmed = 0;
+  for (auto n = 0; n < 10'000; ++n) {
+    s.chance = static_cast<std::uint64_t>(n) * 0x9e3779b97f4a7c15ULL;
+    auto d = route(built, s.query());
+    warmed += d.endpoint->generation == 2;
+    CHECK((d.endpoint->generation == 2) == d.trace.flags.has(trace_flag::explored));
+  }
+  CHECK(is_about(warmed, 2'500));
+}
+
+TEST_CASE("an endpoint that is left out is passed over, and the trace says so") {
+  site s;
+  auto& a = s.add("a", 1'000);
+  a.endpoints[0].learned = learned_rates(0.1);
+  s.endpoint(a, 1'000).learned = learned_rates(5.0);
+  a.endpoints[0].counters->rule({.standing = pool::standing::failing, .tokens = 0}, pool::no_limit);
+  for (s.chance = 0; s.chance < 32; ++s.chance) {
+    auto d = s.route_once();
+    CHECK(d.endpoint->generation == 2);
+    CHECK(d.trace.flags.has(trace_flag::avoided));
+  }
+}
+
+TEST_CASE("an implementation whose every endpoint is left out has no capacity, and says why") {
+  site s;
+  auto& a = s.add("a");
+  a.endpoints[0].counters->rule({.standing = pool::standing::wedged, .tokens = 0}, pool::no_limit);
+  auto d = s.route_once();
+  CHECK(refused(d) == failure::no_capacity);
+  CHECK(d.nearest.reason == reason::all_left_out);
+  CHECK(
+    refusal_text(*s.snapshot, s.query(), d).find("fails, hangs or is full") != std::string::npos
+  );
+}
+
+TEST_CASE("a half-open breaker lets one of many choices through") {
+  site s;
+  auto& a = s.add("a", 1'000);
+  a.endpoints[0].learned = learned_rates(1.0);
+  auto& other = s.endpoint(a, 1'000);
+  other.learned = learned_rates(1.0);
+  other.counters->rule({.standing = pool::standing::probing, .tokens = 1}, pool::no_limit);
+  const auto& built = s.build();
+  std::vector<decision> held;
+  auto probes = 0;
+  for (auto n = 0; n < 100; ++n) {
+    s.chance = static_cast<std::uint64_t>(n) * 0x9e3779b97f4a7c15ULL;
+    held.push_back(route(built, s.query()));
+    probes += held.back().endpoint->generation == 2;
+  }
+  CHECK(probes == 1);
+}
+
+TEST_CASE("a replica that is not heard of comes after those that are") {
+  site s;
+  auto& a = s.add("a", 100);
+  a.endpoints[0].learned = learned_rates(0.1);
+  s.endpoint(a, 100).learned = learned_rates(3.0);
+  a.endpoints[0].counters->rule({.standing = pool::standing::stale}, pool::no_limit);
+  CHECK(s.route_once().endpoint->generation == 2);
+}
+
+TEST_CASE("who would wait longer than it may is refused at once, by seconds and not by numbers") {
+  site s;
+  auto& a = s.add("a", 0);
+  a.endpoints[0].learned = learned_rates(2.0); // Four slots: two a second.
+  s.has_route = true;
+  SECTION("many before a fast one are no reason") {
+    a.implementation.waiting = {59, 0, 0, 0};
+    CHECK(s.route_once().outcome == outcome_kind::needs_ticket);
+  }
+  SECTION("one more is, and is told when to come back") {
+    a.implementation.waiting = {69, 0, 0, 0};
+    auto d = s.route_once();
+    CHECK(refused(d) == failure::no_capacity);
+    CHECK(d.nearest.reason == reason::wait_too_long);
+    CHECK(d.nearest.seen == 35'000);
+    CHECK(d.nearest.allowed == 30'000);
+    CHECK(d.retry_after_seconds == 5);
+    CHECK(d.trace.waited_for_ms == 35'000);
+  }
+  SECTION("of a lower class nobody is before it") {
+    a.implementation.waiting = {0, 500, 0, 500};
+    CHECK(s.route_once().outcome == outcome_kind::needs_ticket);
+  }
+  SECTION("where nothing is known of the pace, it queues") {
+    a.implementation.waiting = {500, 0, 0, 0};
+    s.endpoint(a, 0);
+    CHECK(s.route_once().outcome == outcome_kind::needs_ticket);
+  }
+  SECTION("another implementation that is quicker will do") {
+    a.implementation.waiting = {500, 0, 0, 0};
+    s.add("b", 0).endpoints[0].learned = learned_rates(0.5);
+    CHECK(s.route_once().outcome == outcome_kind::needs_ticket);
+  }
+}
+
 TEST_CASE("an endpoint that failed this request is not tried again") {
   site s;
   auto& a = s.add("a");
