@@ -50,7 +50,8 @@ std::size_t blob_keeper::hash_of::operator()(const digest& d) const {
   return out;
 }
 
-blob_keeper::blob_keeper(blob_keeper_options options) : options_{std::move(options)} {
+blob_keeper::blob_keeper(blob_keeper_options options)
+  : options_{std::move(options)}, scrub_{*options_.blobs} {
   missing_ = options_.fetches_all ? 1 : 0;
   thread_ = std::thread{[this] {
     ::pthread_setname_np(::pthread_self(), "blobs");
@@ -207,6 +208,8 @@ void blob_keeper::run() {
       carry_out(one.what(now));
     carry_out(exchange_.tick(now));
     look(now);
+    read_again(now);
+    ask_for_damaged(now);
   }
   turn_away();
 }
@@ -311,10 +314,13 @@ blobs::effects blob_keeper::take(const blobs::share_settled& what, steady_time) 
 }
 
 blobs::effects blob_keeper::take(const blobs::fetch_ended& what, steady_time now) {
-  if (what.why)
+  if (what.why) {
     pauses_[what.blob] = now + limits::blob_look_again;
-  else
+  } else {
     pauses_.erase(what.blob);
+    std::lock_guard hold{mutex_};
+    damaged_.erase(what.blob);
+  }
   tell_all(fetching_, what.blob, what.why);
   return {};
 }
@@ -324,11 +330,7 @@ blobs::effects blob_keeper::take(const blobs::fetch_ended& what, steady_time now
 void blob_keeper::look(steady_time now) {
   if (!options_.fetches_all || now < next_look_)
     return;
-  std::shared_ptr<const ledger::tables> tables;
-  {
-    std::lock_guard hold{mutex_};
-    tables = tables_;
-  }
+  auto tables = named();
   auto is_known = tables && looked_at_ && ledger::names_same_blobs(*tables, *looked_at_);
   if (!tables || (is_known && missing_ == 0))
     return;

@@ -5,6 +5,7 @@
 //
 // It decides nothing. Alone, or in a group of one, keeping is writing it to the disk.
 
+#include "src/app/blob_scrub.hpp"
 #include "src/blobs/exchange.hpp"
 #include "src/fabric/peer_links.hpp"
 #include "src/ledger/tables.hpp"
@@ -27,6 +28,7 @@ struct blob_keeper_options {
   std::function<blobs::standing()> standing;
   std::function<peers::send_outcome(std::uint64_t to, const peers::message&)> tell;
   bool fetches_all = false; ///< Whatever the ledger names, and not only what is read here.
+  bool reads_again = false; ///< Whatever of that is here, again and again.
 };
 
 class blob_keeper {
@@ -73,6 +75,11 @@ public:
   /// Blobs that the ledger names and that are not here. Not 0 before it was looked for the first
   /// time, so that 0 says something.
   std::uint64_t missing() const;
+  /// Those whose copy here was read again and is damaged or gone, with the reason, until there is a
+  /// sound one. Any thread.
+  std::map<digest, std::string> damaged() const;
+  /// How often all of them were read again. Any thread.
+  std::uint64_t scrub_rounds() const;
 
 private:
   struct event {
@@ -85,6 +92,9 @@ private:
   void run();
   void carry_out(blobs::effects all);
   void look(steady_time now);
+  void read_again(steady_time now);
+  void ask_for_damaged(steady_time now);
+  std::shared_ptr<const ledger::tables> named() const;
   void turn_away();
   bool is_here(const digest& blob) const;
 
@@ -100,14 +110,17 @@ private:
 
   const blob_keeper_options options_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<event> inbox_;
   std::map<std::uint64_t, std::size_t> inbox_bytes_; ///< By member.
   bool is_ending_ = false;
   std::shared_ptr<const ledger::tables> tables_;
+  std::map<digest, std::string> damaged_;
+  std::uint64_t scrub_rounds_ = 0;
 
   // The thread's own.
+  blob_scrub scrub_;
   blobs::exchange exchange_;
   std::multimap<digest, done> sharing_;
   std::multimap<digest, done> fetching_;
@@ -119,6 +132,7 @@ private:
   std::map<digest, steady_time> pauses_;     ///< Nobody could give it: not before then.
   std::shared_ptr<const ledger::tables> looked_at_;
   steady_time next_look_;
+  steady_time next_ask_; ///< For damaged ones.
   std::atomic<std::uint64_t> missing_ = 0;
   std::thread thread_;
 };

@@ -265,6 +265,12 @@ bool group::is_reached(std::uint64_t node) const {
   return found != seen_.end() && is_of_use(found->second);
 }
 
+bool group::is_sound(std::uint64_t node) const {
+  std::lock_guard hold{mutex_};
+  auto found = seen_.find(node);
+  return found != seen_.end() && is_of_use(found->second) && !found->second.disk.is_damaged;
+}
+
 void group::send(consensus::message what) {
   auto to = what.to;
   tell(to, std::move(what));

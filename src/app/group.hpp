@@ -101,6 +101,8 @@ public:
     return known_versions(seen(), options_.self);
   }
   bool is_reached(std::uint64_t node) const;
+  /// It is reached, and does not say that its copy of the ledger is damaged.
+  bool is_sound(std::uint64_t node) const;
   const std::string& address() const { return links_->address(); }
 
   // From the engine's threads.

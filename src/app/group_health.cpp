@@ -38,7 +38,11 @@ standing_of standing_in(const member_seen& one, const std::string& name) {
   if (!one.is_up)
     return {"away", one.why};
   if (one.disk.is_damaged)
-    return {"damaged", "its copy of the ledger does not fit the chain, as it says itself: " + anew};
+    return {
+      "damaged",
+      "its copy of the ledger does not fit the chain, as it says itself; it takes the leader's "
+      "state by itself. When that does not help, replace its disk: "
+        + anew};
   if (one.disk.is_full)
     return {
       "full",

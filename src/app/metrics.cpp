@@ -104,6 +104,11 @@ std::string metrics::text(const gauges& now) {
   set("assay_ledger_sync_ms", "One synced write, of late; 0: few", now.ledger.sync.count());
   set("assay_ledger_damaged", "1: a record on this disk is not what was written", now.is_damaged);
   set("assay_ledger_scrub_rounds", "How often all records here were read again", now.scrub_rounds);
+  set("assay_ledger_mended", "Damaged states that the leader's took the place of", now.mended);
+  set("assay_blobs_damaged", "Blobs here that are not what was written", now.blobs_damaged);
+  set(
+    "assay_blobs_scrub_rounds", "How often all blobs here were read again", now.blob_scrub_rounds
+  );
   set(
     "assay_ledger_map_percent",
     "Address space in use; above 70 nothing is taken",

@@ -26,6 +26,9 @@ struct gauges {
   std::uint64_t blobs_missing = 0;
   bool is_damaged = false; ///< Of the ledger's records on this disk.
   std::uint64_t scrub_rounds = 0;
+  std::uint64_t mended = 0;
+  std::uint64_t blobs_damaged = 0;
+  std::uint64_t blob_scrub_rounds = 0;
   std::uint64_t readers_forgotten = 0; ///< Other processes that read the ledger's files too long.
   std::uint64_t reader_lag = 0;        ///< Transactions since the oldest open read began.
 };

@@ -81,6 +81,9 @@ std::string metrics_of(const parts& p) {
   now.blobs_missing = p.blob_keeper->missing();
   now.is_damaged = !p.scrub->damage().empty();
   now.scrub_rounds = p.scrub->rounds();
+  now.mended = p.scrub->mended();
+  now.blobs_damaged = p.blob_keeper->damaged().size();
+  now.blob_scrub_rounds = p.blob_keeper->scrub_rounds();
   now.readers_forgotten = p.space->forgotten().size();
   now.reader_lag = p.space->oldest_lag();
   return p.metrics->text(now);

@@ -79,7 +79,7 @@ result<void, problem> node::whole::open_ledger() {
   if (!engine_opened)
     return unexpected{engine_opened.error()};
   engine = std::move(*engine_opened);
-  scrub.emplace(*engine);
+  scrub.emplace(*engine, [this](auto node) { return group && group->is_sound(node); });
   space.emplace(*engine);
   if (auto done = found(*disk); !done)
     return done;

@@ -60,6 +60,7 @@ void node::whole::start_blob_keeper() {
               auto to, const peers::message& what
             ) { return group ? group->tell(to, what) : peers::send_outcome::down; },
     .fetches_all = group && how.is_coordinator,
+    .reads_again = how.is_coordinator,
   });
 }
 

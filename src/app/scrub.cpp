@@ -8,18 +8,44 @@
 namespace assay::app {
 
 void scrub::look(const store::engine_status& now, steady_time at) {
+  if (now.taken_over != taken_over_)
+    begin_anew(now.taken_over);
   if (!damage().empty())
-    return hand_over(now, at);
+    return now.is_leader ? hand_over(now, at) : mend(now, at);
   if (at < next_look_)
     return;
   next_look_ = at + every;
   if (now.is_fetching)
     walk_.reset(); // Another member's rows take the place of ours.
   else
-    read_on();
+    read_on(now, at);
 }
 
-void scrub::read_on() {
+/// Another member's rows are here, which were looked at when they came.
+void scrub::begin_anew(std::uint64_t taken_over) {
+  taken_over_ = taken_over;
+  walk_.reset();
+  times_found_ = 0;
+  std::lock_guard hold{mutex_};
+  if (damage_.empty())
+    return;
+  log::info("ledger_mended");
+  mending_.ended();
+  ++mended_;
+  damage_.clear();
+}
+
+void scrub::mend(const store::engine_status& now, steady_time at) {
+  const auto is_leader_sound = is_sound_ && now.leader_id != 0 && is_sound_(now.leader_id);
+  if (!mending_.is_due(now, is_leader_sound, at))
+    return;
+  engine_->mend([](const result<void, problem>& done) {
+    if (!done)
+      log::warn("mending_waits", {{"why", to_text(done.error())}});
+  });
+}
+
+void scrub::read_on(const store::engine_status& now, steady_time at) {
   auto tables = tables_of(*engine_->current());
   if (!tables->head.cluster)
     return;
@@ -33,7 +59,7 @@ void scrub::read_on() {
     return;
   next_look_ += doubt;
   if (times_found_ >= times_found_most)
-    believe(*wrong);
+    believe(*wrong, now, at);
 }
 
 /// What was written last is what a lying disk loses, so it is looked at before all the rest.
@@ -86,10 +112,9 @@ result<ledger::record_row, std::string> scrub::record_at(std::uint64_t seq) cons
   return unexpected{std::string{"its row is of another kind"}};
 }
 
-void scrub::believe(const ledger::finding& what) {
-  auto text = "the ledger on this disk is damaged: " + what.text
-              + ". The others are unharmed; take this member out with `assay cluster remove`, look "
-                "at its disk, and let it join anew with an empty data directory";
+void scrub::believe(const ledger::finding& what, const store::engine_status& now, steady_time at) {
+  mending_.found(at);
+  auto text = mending_.text(what.text, now);
   log::error("ledger_damaged", {{"seq", std::to_string(what.seq)}, {"why", text}});
   std::lock_guard hold{mutex_};
   damage_ = std::move(text);
@@ -109,6 +134,11 @@ void scrub::hand_over(const store::engine_status& now, steady_time at) {
 std::string scrub::damage() const {
   std::lock_guard hold{mutex_};
   return damage_;
+}
+
+std::uint64_t scrub::mended() const {
+  std::lock_guard hold{mutex_};
+  return mended_;
 }
 
 std::uint64_t scrub::rounds() const {

@@ -94,6 +94,13 @@ public:
   /// A write failed otherwise: its fate is unknown, and the next sync would lie. The end.
   void broke(std::string why);
   void fetched(std::uint64_t applied);
+  /// The state is damaged, and another member's is to take its place: until `mended` nothing is
+  /// handed over, and all else goes on. Refused to a leader, without one, and while a state is
+  /// fetched anyway.
+  std::optional<refusal> begin_mending();
+  /// The state is now the one as of `applied`, no older than what was handed over; 0: it stays as
+  /// it was.
+  void mended(std::uint64_t applied);
   /// The state environment holds everything up to `index`.
   void state_is_durable(std::uint64_t index) { state_durable_ = index; }
 
@@ -121,6 +128,7 @@ public:
   /// handed over may be stamped too early.
   std::uint64_t first_of_term() const { return first_of_term_; }
   bool is_fetching() const { return fetching_.has_value(); }
+  bool is_mending() const { return is_mending_; }
   bool is_disk_full() const { return is_full_; }
   const configuration& members() const { return core_->members(); }
   std::optional<std::uint64_t> match_index(std::uint64_t member) const {
@@ -218,6 +226,7 @@ private:
   std::vector<std::uint64_t> lost_;
   std::optional<snapshot_mark> fetching_;
   bool is_fetch_told_ = false;
+  bool is_mending_ = false;
   std::optional<handover> handover_;
   std::optional<std::uint64_t> promotion_;
   std::string_view promotion_problem_;

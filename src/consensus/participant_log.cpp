@@ -71,7 +71,8 @@ entry participant::pop_tail() {
 }
 
 void participant::trim_tail() {
-  const auto kept = std::min(handed_, durable_);
+  // While nothing is handed over the log has it.
+  const auto kept = is_mending_ ? durable_ : std::min(handed_, durable_);
   while (!tail_.empty() && tail_bytes_ > how_.tail_bytes && tail_first_ <= kept)
     (void)pop_tail(); // The disk has it.
 }
@@ -211,7 +212,7 @@ void participant::broke(std::string why) {
 // -- applying -----------------------------------------------------------------------------------
 
 void participant::hand_over(outputs& into) {
-  if (fetching_)
+  if (fetching_ || is_mending_)
     return;
   const auto limit = std::min(core_->commit_index(), durable_);
   while (handed_ < limit) {
@@ -274,6 +275,7 @@ void participant::begin_fetch(snapshot_mark mark) {
   members_ = {{mark.configuration_index, mark.configuration}};
   fetching_ = std::move(mark);
   is_fetch_told_ = handed_ >= fetching_->index;
+  is_mending_ &= is_fetch_told_; // Another state comes in anyway.
 }
 
 void participant::fetched(std::uint64_t applied) {
@@ -282,6 +284,24 @@ void participant::fetched(std::uint64_t applied) {
   check(fetching_ && applied >= fetching_->index, "a state was fetched that is too old");
   handed_ = std::max(handed_, applied);
   state_durable_ = applied;
+}
+
+std::optional<refusal> participant::begin_mending() {
+  if (!ended_.empty())
+    return refusal::stopped;
+  if (core_->is_leader() || core_->leader() == 0)
+    return refusal::not_leader;
+  if (fetching_ || is_mending_)
+    return refusal::change_pending;
+  is_mending_ = true;
+  return {};
+}
+
+void participant::mended(std::uint64_t applied) {
+  if (!std::exchange(is_mending_, false) || applied == 0)
+    return;
+  check(applied >= handed_, "a state that is older than ours took its place");
+  handed_ = state_durable_ = applied;
 }
 
 std::optional<refusal> participant::note_replacement(std::uint64_t now_ms) {

@@ -73,7 +73,7 @@ void applier::start(const state_store::mark& applied) {
   term_ = applied.term;
   shared_.set_applied(index_, machine_.stands().stamped_at);
   shared_.set_durable(index_);
-  shared_.set_state_map_percent(state_.disk().map_percent());
+  shared_.set_state_map_percent(state_.disk()->map_percent());
   shared_.set_view(make_view()); // Whoever has the engine can read at once.
   reserve_next();
   writer_.start();
@@ -277,7 +277,7 @@ void applier::written(state_writer::outcome what) {
   }
   auto done = *std::exchange(closed_, {});
   reserve_next();
-  shared_.set_state_map_percent(state_.disk().map_percent());
+  shared_.set_state_map_percent(state_.disk()->map_percent());
   shared_.set_view(done.view);
   shared_.publish();
   shared_.set_durable(done.view->index);
@@ -304,9 +304,9 @@ void applier::commit_rest() {
 /// behind it the room that is kept for essential records.
 void applier::reserve_next() {
   constexpr auto next = limits::state_reserve_bytes;
-  auto& disk = state_.disk();
-  shared_.set_full(commit_point::state, disk.reserve(next).has_value());
-  shared_.set_low(commit_point::state, disk.reserve(next + limits::kept_state_bytes).has_value());
+  const auto disk = state_.disk();
+  shared_.set_full(commit_point::state, disk->reserve(next).has_value());
+  shared_.set_low(commit_point::state, disk->reserve(next + limits::kept_state_bytes).has_value());
 }
 
 bool applier::is_short_of_room() const {

@@ -31,14 +31,6 @@ problem missing(const digest& name) {
     "another coordinator may hold it, or it was never stored"};
 }
 
-problem damaged(const std::filesystem::path& path, const digest& seen) {
-  return {
-    problem_kind::invalid,
-    "the blob is damaged: its content has the digest " + to_text(seen),
-    path.string(),
-    "restore it from another coordinator or from a backup"};
-}
-
 problem incomplete(const std::filesystem::path& path) {
   return {
     problem_kind::unavailable,
@@ -68,6 +60,14 @@ std::uint64_t count_bytes(const std::filesystem::path& folder) {
 }
 
 } // namespace
+
+problem damaged_blob(const std::filesystem::path& path, const digest& seen) {
+  return {
+    problem_kind::invalid,
+    "the blob is damaged: its content has the digest " + to_text(seen),
+    path.string(),
+    "restore it from another coordinator or from a backup"};
+}
 
 /// Outlives the store while a writer is open.
 struct blob_store::shared {
@@ -246,7 +246,7 @@ blob_store::read(const digest& name, const std::function<bool(std::string_view)>
       return {};
   }
   if (auto seen = content.finish(); seen != name)
-    return unexpected{damaged(place, seen)};
+    return unexpected{damaged_blob(place, seen)};
   return {};
 }
 
@@ -290,6 +290,11 @@ blob_store::read_part(const digest& name, std::uint64_t offset, std::size_t byte
     done += static_cast<std::size_t>(got);
   }
   return out;
+}
+
+void blob_store::forget(const digest& name) const {
+  if (auto fd = open_file(path(name), O_RDONLY))                 // Else the next read says why not.
+    (void)::posix_fadvise(fd->get(), 0, 0, POSIX_FADV_DONTNEED); // Advice, and taken as such.
 }
 
 bool blob_store::has(const digest& name) const {

@@ -17,6 +17,9 @@
 
 namespace assay::store {
 
+/// That this file has another content than its name says.
+problem damaged_blob(const std::filesystem::path& path, const digest& seen);
+
 class blob_store {
 public:
   /// `quota_bytes` 0: no quota but the disk's own end. Leftovers of writers that died are removed.
@@ -74,6 +77,9 @@ public:
   };
   result<part, problem>
   read_part(const digest& name, std::uint64_t offset, std::size_t bytes_max) const;
+
+  /// What memory still has of it is given up: the next read is the disk's.
+  void forget(const digest& name) const;
 
   bool has(const digest& name) const;
   result<std::uint64_t, problem> size(const digest& name) const;

@@ -222,6 +222,7 @@ engine_status engine_shared::status() const {
   out.is_leader = log.is_leader;
   out.leader_id = log.leader;
   out.is_fetching = log.is_fetching;
+  out.taken_over = log.taken_over;
   if (log.members)
     out.members = *log.members;
   if (const auto* self = consensus::find_member(out.members, out.server_id))

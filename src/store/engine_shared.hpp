@@ -69,6 +69,7 @@ public:
     bool is_leader = false;
     bool is_settled = false;
     bool is_fetching = false;
+    std::uint64_t taken_over = 0;
     std::string clock_text;
     std::chrono::milliseconds sync{0};
     std::chrono::steady_clock::time_point sync_at;

@@ -116,6 +116,9 @@ public:
   /// With `pending` bytes that are still to be written.
   std::uint32_t map_percent(std::uint64_t pending = 0) const;
   std::uint64_t newest_txn() const;
+
+  /// Its files were moved to this folder. Before another thread uses it.
+  void moved(std::filesystem::path to) { folder_ = std::move(to); }
   std::vector<open_reader> readers() const;
 
   /// Tests: an errno that stands in for what the commit reports.

@@ -167,11 +167,11 @@ struct ledger_engine::parts {
       desk.emplace(*state, *shared.options().peers);
     if (shared.options().fault) {
       log->inject([this] { return shared.options().fault(commit_point::log); });
-      state->disk().inject([this] { return shared.options().fault(commit_point::state); });
+      state->inject([this] { return shared.options().fault(commit_point::state); });
     }
     if (const auto& room = shared.options().room) {
       log->limit([&room](auto end) { return room(commit_point::log, end); });
-      state->disk().limit([&room](auto end) { return room(commit_point::state, end); });
+      state->limit([&room](auto end) { return room(commit_point::state, end); });
     }
   }
 
@@ -331,6 +331,10 @@ void ledger_engine::transfer(std::uint64_t to, decided done) {
   parts_->writing.order({hand_over_to{to}, std::move(done)});
 }
 
+void ledger_engine::mend(decided done) {
+  parts_->writing.order({mend_state{}, std::move(done)});
+}
+
 view_ptr ledger_engine::current() const {
   return parts_->shared.current();
 }
@@ -354,8 +358,9 @@ engine_status ledger_engine::status() const {
 }
 
 open_reads ledger_engine::readers() const {
-  open_reads out{parts_->state->disk().readers()};
-  const auto newest = parts_->state->disk().newest_txn();
+  const auto state = parts_->state->disk();
+  open_reads out{state->readers()};
+  const auto newest = state->newest_txn();
   for (const auto& one : out.all)
     out.oldest_lag = std::max(out.oldest_lag, newest - std::min(newest, one.txn));
   std::ranges::copy(parts_->log->readers(), std::back_inserter(out.all));

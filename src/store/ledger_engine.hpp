@@ -99,7 +99,8 @@ struct engine_status {
   /// On a leader: who has a vote by the newest change and has not stored that yet; 0: nobody.
   std::uint64_t awaited_member = 0;
   std::string promotion_problem; ///< Why the last promotion came to nothing; empty when it did not.
-  bool is_fetching = false;      ///< Too far behind for the log: another member's state comes in.
+  bool is_fetching = false;      ///< Another member's state comes in.
+  std::uint64_t taken_over = 0;  ///< How many such states took the place of ours, in this run.
   bool is_disk_full = false;     ///< Only what undoes is taken, if anything.
   std::string room_fault;        ///< As `tell_room_fault` said.
   bool is_clock_trusted = true;
@@ -173,6 +174,10 @@ public:
   /// Another voter should lead; 0: whoever is most level. `done` as above: proposals are refused
   /// until it does, or until it had an election timeout's time.
   void transfer(std::uint64_t to, decided done);
+  /// Our state is damaged and our log is not: the leader's state is to take its place, while we go
+  /// on as a member. `done` as above; `status().taken_over` counts when it did. When the leader
+  /// changes meanwhile the old state stays, and it is to be asked for again.
+  void mend(decided done);
 
   /// The newest committed view. Any thread.
   view_ptr current() const;

@@ -24,14 +24,18 @@ struct hand_over_to {
   std::uint64_t id = 0; ///< 0: whoever is most level.
 };
 
-/// Of a person: what the group should become.
+/// Another member's state is to take the place of ours.
+struct mend_state {};
+
+/// Of a person: what the group should become; of the scrub: what our state should.
 struct order {
-  std::variant<consensus::membership_change, hand_over_to> what;
+  std::variant<consensus::membership_change, hand_over_to, mend_state> what;
   ledger_engine::decided done;
 };
 
 /// What became of a page that the applier got.
 struct page_fate {
+  std::uint64_t fetch = 0; ///< Its number.
   bool is_stored = false;
   std::uint64_t adopted = 0; ///< The index of the state, with its last page.
 };

@@ -96,7 +96,7 @@ std::chrono::steady_clock::time_point log_writer::wake_up() const {
     next = std::min(next, now + limits::full_disk_retry);
   if (next_batch_.until() > now)
     next = std::min(next, next_batch_.until());
-  if (fetch_ && fetch_->wake_up_ms() != UINT64_MAX)
+  if (fetch_ && !is_page_under_way_ && fetch_->wake_up_ms() != UINT64_MAX)
     next = std::min(next, at_ms(fetch_->wake_up_ms()));
   return next;
 }

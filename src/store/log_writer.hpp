@@ -87,8 +87,11 @@ private:
   void keep_room();
   void report();
 
-  // -- when the log cannot bring this member up to date
+  // -- when the log cannot bring this member up to date, or its state is damaged
   void begin_fetch(consensus::snapshot_mark mark);
+  std::optional<consensus::refusal> begin_mending();
+  void mend_under_its_leader();
+  void give_up_mending(std::string_view why);
   void take_page(state_page page);
   void page_was_stored(const page_fate& what);
   void ask_for_state();
@@ -113,6 +116,9 @@ private:
   engine_shared::log_standing standing_;
   std::optional<state_fetch> fetch_;
   std::uint64_t fetches_ = 0;
+  std::uint64_t mended_by_ = 0;    ///< Who gives the state that is to take the place of ours.
+  bool is_page_under_way_ = false; ///< With the applier.
+  std::uint64_t taken_over_ = 0;   ///< States of other members, in this run.
   std::uint64_t run_ = 0;
 
   std::thread thread_;

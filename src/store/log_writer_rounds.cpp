@@ -56,6 +56,7 @@ void log_writer::round(log_inbox::contents what) {
     obey(std::move(one));
   submit(std::move(what.proposals));
   read_now(std::move(what.readers));
+  mend_under_its_leader();
   pump();
   ask_for_state();
   report();
@@ -97,6 +98,7 @@ void log_writer::obey(store::order what) {
     overloaded{
       [&](const consensus::membership_change& how) { return member_->change(how, now_ms()); },
       [&](const hand_over_to& who) { return member_->transfer(who.id, now_ms()); },
+      [&](mend_state) { return begin_mending(); },
     },
     what.what
   );
@@ -303,47 +305,6 @@ void log_writer::answer_unknown(std::uint64_t ticket) {
     reader(unexpected{why(consensus::refusal::not_leader)});
 }
 
-// -- when the log cannot bring this member up to date -------------------------------------------
-
-void log_writer::begin_fetch(consensus::snapshot_mark mark) {
-  log::info(
-    "too far behind for the log: fetching a state", {{"index", std::to_string(mark.index)}}
-  );
-  const auto first_attempt = (run_ << 32) + (++fetches_ << 16);
-  auto begin_audit = [this] { return machine_.begin_audit(); };
-  fetch_.emplace(std::move(mark), shared_.options().server_id, first_attempt, begin_audit);
-}
-
-void log_writer::ask_for_state() {
-  if (!fetch_ || shared_.options().peers == nullptr || !member_->ended().empty())
-    return;
-  if (auto what = fetch_->due(now_ms(), member_->leader()))
-    shared_.options().peers->send(*std::move(what));
-}
-
-void log_writer::take_page(state_page page) {
-  if (!fetch_)
-    return;
-  auto believed = fetch_->take(std::move(page), now_ms());
-  if (!fetch_->problem().empty())
-    log::warn("a state is not taken over", {{"why", fetch_->problem()}});
-  if (!believed)
-    return;
-  const auto end = believed->end ? believed->end->index : 0;
-  next_.push(*std::move(believed), [this, end](bool is_stored) {
-    inbox_.put(page_fate{is_stored, is_stored ? end : 0});
-  });
-}
-
-void log_writer::page_was_stored(const page_fate& what) {
-  check(fetch_.has_value(), "a page was stored that nobody fetched");
-  fetch_->stored(what.is_stored, now_ms());
-  if (what.adopted == 0)
-    return;
-  fetch_.reset();
-  member_->fetched(what.adopted);
-}
-
 void log_writer::report() {
   standing_.term = member_->term();
   standing_.commit = member_->commit_index();
@@ -352,6 +313,7 @@ void log_writer::report() {
   standing_.leader = member_->leader();
   standing_.is_leader = member_->is_leader();
   standing_.is_fetching = fetch_.has_value();
+  standing_.taken_over = taken_over_;
   standing_.is_settled = member_->is_membership_settled();
   standing_.clock_text = clock_.text();
   standing_.sync = syncs_.middle();

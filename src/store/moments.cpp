@@ -98,7 +98,7 @@ restore(const data_directory& directory, const engine_options& options, const ro
   auto& [log, state] = *open;
   if (options.fault) {
     log->inject([&options] { return options.fault(commit_point::log); });
-    state->disk().inject([&options] { return options.fault(commit_point::state); });
+    state->inject([&options] { return options.fault(commit_point::state); });
   }
   if (auto failed = state->clear_incoming())
     return unexpected{written_badly(directory, *failed)};

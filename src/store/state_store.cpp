@@ -1,7 +1,7 @@
 #include "src/store/state_store.hpp"
 
-#include "src/base/check.hpp"
 #include "src/base/limits.hpp"
+#include "src/store/state_files.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,16 +10,6 @@
 namespace assay::store {
 
 namespace {
-
-constexpr std::size_t rows_db = 0, meta_db = 1, other_rows_db = 2;
-constexpr std::string_view applied_key = "applied", identity_key = "disk", turns_key = "turns",
-                           fetched_key = "fetched";
-constexpr std::uint64_t adoption_bytes = 1 << 20; ///< Of lists of freed pages, mostly.
-
-int put(MDB_txn* txn, MDB_dbi db, std::string_view key, std::string_view value) {
-  auto k = to_lmdb(key), v = to_lmdb(value);
-  return mdb_put(txn, db, &k, &v, 0);
-}
 
 /// Beside the place of the last one the tree is not searched anew.
 int put(MDB_cursor* cursor, std::string_view key, std::string_view value) {
@@ -31,37 +21,6 @@ int remove(MDB_txn* txn, MDB_dbi db, std::string_view key) {
   auto k = to_lmdb(key);
   int code = mdb_del(txn, db, &k, nullptr);
   return code == MDB_NOTFOUND ? 0 : code;
-}
-
-int put_number(MDB_txn* txn, MDB_dbi db, std::string_view key, std::uint64_t number) {
-  return put(txn, db, key, {reinterpret_cast<const char*>(&number), sizeof number});
-}
-
-std::uint64_t get_number(MDB_txn* txn, MDB_dbi db, std::string_view key) {
-  auto k = to_lmdb(key);
-  MDB_val v;
-  std::uint64_t out = 0;
-  if (mdb_get(txn, db, &k, &v) == 0 && v.mv_size == sizeof out)
-    std::memcpy(&out, v.mv_data, sizeof out);
-  return out;
-}
-
-/// Index and term in one value, in the transaction of the rows: an index saved without its rows
-/// would lose them for ever.
-int put_applied(MDB_txn* txn, MDB_dbi meta, std::uint64_t index, std::uint64_t term) {
-  char applied[16];
-  std::memcpy(applied, &index, 8);
-  std::memcpy(applied + 8, &term, 8);
-  return put(txn, meta, applied_key, {applied, sizeof applied});
-}
-
-void get_applied(MDB_txn* txn, MDB_dbi meta, std::uint64_t& index, std::uint64_t& term) {
-  auto k = to_lmdb(applied_key);
-  MDB_val v;
-  if (mdb_get(txn, meta, &k, &v) != 0 || v.mv_size != 16)
-    return;
-  std::memcpy(&index, v.mv_data, 8);
-  std::memcpy(&term, static_cast<const char*>(v.mv_data) + 8, 8);
 }
 
 std::vector<const state_store::row_changes::value_type*>
@@ -104,7 +63,6 @@ int go_to_first(MDB_cursor* cursor, const row_scan& what, MDB_val& key, MDB_val&
 }
 
 int copy_out(MDB_cursor* cursor, const row_scan& what, std::vector<stored_row>& into) {
-  into.clear(); // Of a look before this one.
   const auto until = std::chrono::steady_clock::now() + limits::reader_age;
   MDB_val key, value;
   std::size_t bytes = 0;
@@ -125,46 +83,66 @@ int copy_out(MDB_cursor* cursor, const row_scan& what, std::vector<stored_row>& 
 
 result<std::unique_ptr<state_store>, problem>
 state_store::open(const std::filesystem::path& folder, std::uint64_t map_bytes) {
-  auto env = environment::open(folder, map_bytes, {{"rows", 0}, {"meta", 0}, {"rows-2", 0}});
-  if (!env)
-    return unexpected{env.error()};
-  return std::unique_ptr<state_store>{new state_store{*std::move(env)}};
+  std::error_code ignored; // What a crash left there is in nobody's way.
+  std::filesystem::remove_all(folder / state_files::incoming, ignored);
+  auto open = state_files::open(folder, map_bytes);
+  if (!open)
+    return unexpected{open.error()};
+  return std::unique_ptr<state_store>{new state_store{folder, map_bytes, *std::move(open)}};
 }
 
-state_store::state_store(std::unique_ptr<environment> open) : environment_{std::move(open)} {
-  // Unreadable: `load_mark` is asked next, and says so.
-  (void)environment_->read([&](MDB_txn* txn) {
-    turns_ = get_number(txn, environment_->dbi(meta_db), turns_key);
-    return 0;
-  });
+state_store::state_store(
+  std::filesystem::path folder, std::uint64_t map_bytes, std::shared_ptr<state_files> open
+)
+  : folder_{std::move(folder)}, map_bytes_{map_bytes}, in_force_{std::move(open)} {
+  if (auto mark = load_mark()) // Asked again by whoever opens, and told then.
+    disk_id_ = mark->disk_id;
 }
 
-MDB_dbi state_store::rows_in_force(std::uint64_t turns) const {
-  return environment_->dbi(turns / 2 % 2 == 0 ? rows_db : other_rows_db);
+std::shared_ptr<state_files> state_store::in_force() const {
+  std::lock_guard hold{mutex_};
+  return in_force_;
+}
+
+std::shared_ptr<environment> state_store::disk() const {
+  auto now = in_force();
+  return {now, now->disk.get()};
+}
+
+void state_store::inject(std::function<int()> fault) {
+  fault_ = std::move(fault);
+  for (const auto& one : {in_force(), incoming_})
+    if (one)
+      spoil(*one->disk);
+}
+
+void state_store::limit(std::function<bool(std::uint64_t)> has_room) {
+  has_room_ = std::move(has_room);
+  for (const auto& one : {in_force(), incoming_})
+    if (one)
+      spoil(*one->disk);
+}
+
+void state_store::spoil(environment& which) const {
+  which.inject(fault_);
+  which.limit(has_room_);
 }
 
 result<void, problem> state_store::look(const std::function<int(MDB_txn*, MDB_dbi)>& at_rows
 ) const {
-  for (;;) {
-    const auto turns = turns_.load();
-    auto done =
-      environment_->read([&](MDB_txn* txn) { return at_rows(txn, rows_in_force(turns)); });
-    if (turns % 2 == 0 && turns_ == turns)
-      return done;
-    std::lock_guard wait{turning_};
-  }
+  const auto now = in_force();
+  return now->disk->read([&](MDB_txn* txn) { return at_rows(txn, now->rows); });
 }
 
 result<state_store::mark, problem> state_store::load_mark() const {
   mark out;
-  auto done = environment_->read([&](MDB_txn* txn) {
-    const auto meta = environment_->dbi(meta_db);
-    get_applied(txn, meta, out.index, out.term);
-    out.fetched = get_number(txn, meta, fetched_key);
-    auto k = to_lmdb(identity_key);
-    MDB_val v;
-    if (mdb_get(txn, meta, &k, &v) == 0)
-      out.disk_id = from_lmdb(v);
+  const auto now = in_force();
+  auto done = now->disk->read([&](MDB_txn* txn) {
+    const auto applied = get_applied(txn, now->meta());
+    out.index = applied.index;
+    out.term = applied.term;
+    out.fetched = get_fetched(txn, now->meta());
+    out.disk_id = get_disk_id(txn, now->meta());
     return 0;
   });
   if (!done)
@@ -177,7 +155,6 @@ result<void, problem> state_store::load_rows(
   const std::function<result<void, problem>(std::string_view, std::string_view)>& take
 ) const {
   result<void, problem> taken;
-  // The opening thread or the writing one: nobody takes turns meanwhile.
   auto done = look([&](MDB_txn* txn, MDB_dbi rows) {
     MDB_cursor* cursor = nullptr;
     int code = mdb_cursor_open(txn, rows, &cursor);
@@ -201,8 +178,9 @@ state_store::write(const row_changes& rows, std::uint64_t index, std::uint64_t t
   std::uint64_t bytes = 64;
   for (const auto& [key, value] : rows)
     bytes += key.size() + (value ? value->size() : 0) + 64;
-  return environment_->write(bytes, [&](MDB_txn* txn) {
-    const auto into = rows_in_force(turns_);
+  const auto now = in_force();
+  return now->disk->write(bytes, [&](MDB_txn* txn) {
+    const auto into = now->rows;
     MDB_cursor* cursor = nullptr;
     int code = mdb_cursor_open(txn, into, &cursor);
     for (auto at = sorted.begin(); code == 0 && at != sorted.end(); ++at) {
@@ -211,59 +189,22 @@ state_store::write(const row_changes& rows, std::uint64_t index, std::uint64_t t
     }
     if (cursor != nullptr)
       mdb_cursor_close(cursor);
-    return code == 0 ? put_applied(txn, environment_->dbi(meta_db), index, term) : code;
+    return code == 0 ? put_applied(txn, now->meta(), {index, term}) : code;
   });
-}
-
-// -- a state that comes in ----------------------------------------------------------------------
-
-std::optional<write_failure> state_store::clear_incoming() {
-  return environment_->write(adoption_bytes, [&](MDB_txn* txn) {
-    return mdb_drop(txn, incoming(), 0);
-  });
-}
-
-std::optional<write_failure> state_store::write_incoming(const std::vector<stored_row>& page) {
-  std::uint64_t bytes = 64;
-  for (const auto& row : page)
-    bytes += row.key.size() + row.value.size() + 64;
-  return environment_->write(bytes, [&](MDB_txn* txn) {
-    for (const auto& row : page) {
-      auto k = to_lmdb(row.key), v = to_lmdb(row.value);
-      if (int code = mdb_put(txn, incoming(), &k, &v, MDB_APPEND); code != 0)
-        return code;
-    }
-    return 0;
-  });
-}
-
-std::optional<write_failure> state_store::adopt_incoming(std::uint64_t index, std::uint64_t term) {
-  std::lock_guard turning{turning_};
-  const auto before = turns_.fetch_add(1);
-  auto failed = environment_->write(adoption_bytes, [&](MDB_txn* txn) {
-    const auto meta = environment_->dbi(meta_db);
-    int code = mdb_drop(txn, rows_in_force(before), 0);
-    if (code == 0)
-      code = put_number(txn, meta, turns_key, before + 2);
-    if (code == 0)
-      code = put_number(txn, meta, fetched_key, index);
-    if (code == 0)
-      code = put_applied(txn, meta, index, term);
-    return code;
-  });
-  turns_ = failed ? before : before + 2;
-  return failed;
 }
 
 result<std::unique_ptr<state_store::copy>, problem> state_store::copy_of_now() const {
   auto out = std::make_unique<copy>();
-  auto at = environment_->hold();
+  const auto now = in_force();
+  auto at = now->disk->hold();
   if (!at)
     return unexpected{at.error()};
+  out->of_ = now;
   out->at_ = *std::move(at);
-  const auto meta = environment_->dbi(meta_db);
-  get_applied(out->at_->txn(), meta, out->index_, out->term_);
-  out->rows_ = rows_in_force(get_number(out->at_->txn(), meta, turns_key));
+  const auto applied = get_applied(out->at_->txn(), now->meta());
+  out->index_ = applied.index;
+  out->term_ = applied.term;
+  out->rows_ = now->rows;
   return out;
 }
 
@@ -294,9 +235,12 @@ state_store::copy::page(const std::string& after, std::size_t bytes) const {
 // -- reading ------------------------------------------------------------------------------------
 
 std::optional<write_failure> state_store::write_identity(std::string_view disk_id) {
-  return environment_->write(4096, [&](MDB_txn* txn) {
-    return put(txn, environment_->dbi(meta_db), identity_key, disk_id);
-  });
+  const auto now = in_force();
+  auto failed =
+    now->disk->write(4096, [&](MDB_txn* txn) { return put_disk_id(txn, now->meta(), disk_id); });
+  if (!failed)
+    disk_id_ = disk_id;
+  return failed;
 }
 
 result<std::optional<std::string>, problem> state_store::row(std::string_view key) const {
@@ -307,7 +251,6 @@ result<std::optional<std::string>, problem> state_store::row(std::string_view ke
     auto k = to_lmdb(key);
     MDB_val v;
     int code = mdb_get(txn, rows, &k, &v);
-    out.reset(); // Of a look before this one.
     if (code == 0)
       out = from_lmdb(v);
     return code == MDB_NOTFOUND ? 0 : code;

@@ -5,9 +5,9 @@
 // The writer is one thread; reads may come from any, each in a transaction of its own that ends
 // with the call.
 //
-// There are two databases of rows: those in force, and those that come in from another member when
-// this one is too far behind. One transaction puts the second in the first one's place, so a crash
-// leaves the old state or the new one.
+// A state that comes in from another member goes into files of its own, in `ledger/incoming/`. They
+// take the place of ours by a rename, so a crash leaves the old state or the new one, and whatever
+// was wrong with the old files goes with them. Who reads these meanwhile reads on.
 
 #include "src/store/environment.hpp"
 #include "src/store/rows.hpp"
@@ -15,10 +15,12 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include <atomic>
+#include <memory>
 #include <mutex>
 
 namespace assay::store {
+
+struct state_files;
 
 class state_store {
 public:
@@ -52,10 +54,13 @@ public:
   write(const row_changes& rows, std::uint64_t index, std::uint64_t term);
 
   // -- a state that comes in
+  /// What came in before goes, and new files are begun.
   std::optional<write_failure> clear_incoming();
+  /// What came in goes, and its room is the disk's again.
+  std::optional<write_failure> drop_incoming();
   /// Keys grow from page to page.
   std::optional<write_failure> write_incoming(const std::vector<stored_row>& page);
-  /// The rows in force go; those that came in take their place, as of `index`.
+  /// The files in force go; those that came in take their place, as of `index`.
   std::optional<write_failure> adopt_incoming(std::uint64_t index, std::uint64_t term);
 
   /// The state of one moment, for who copies it whole. One thread at a time.
@@ -69,6 +74,7 @@ public:
 
   private:
     friend state_store;
+    std::shared_ptr<const void> of_; ///< Outlives the moment.
     std::unique_ptr<environment::moment> at_;
     MDB_dbi rows_ = 0;
     std::uint64_t index_ = 0, term_ = 0;
@@ -80,20 +86,30 @@ public:
   result<std::optional<std::string>, problem> row(std::string_view key) const;
   result<std::vector<stored_row>, problem> rows(const row_scan& what) const;
 
-  environment& disk() { return *environment_; }
-  const environment& disk() const { return *environment_; }
+  /// The files in force, now. Any thread; the writing one alone may write.
+  std::shared_ptr<environment> disk() const;
+
+  /// Tests: for the files in force and those that come in; see `environment`.
+  void inject(std::function<int()> fault);
+  void limit(std::function<bool(std::uint64_t)> has_room);
 
 private:
-  explicit state_store(std::unique_ptr<environment> open);
-  MDB_dbi rows_in_force(std::uint64_t turns) const;
-  MDB_dbi incoming() const { return rows_in_force(turns_ + 2); }
+  state_store(
+    std::filesystem::path folder, std::uint64_t map_bytes, std::shared_ptr<state_files> open
+  );
+  std::shared_ptr<state_files> in_force() const;
   result<void, problem> look(const std::function<int(MDB_txn*, MDB_dbi)>& at_rows) const;
+  std::optional<write_failure> put_in_place();
+  void spoil(environment& which) const;
 
-  std::unique_ptr<environment> environment_;
-  /// Twice the number of times that the databases took turns; odd while they do. A reader whose
-  /// transaction may have seen another turn than it thought looks again.
-  std::atomic<std::uint64_t> turns_ = 0;
-  mutable std::mutex turning_;
+  const std::filesystem::path folder_;
+  const std::uint64_t map_bytes_;
+  std::string disk_id_;
+  mutable std::mutex mutex_; ///< Over which files are in force.
+  std::shared_ptr<state_files> in_force_;
+  std::shared_ptr<state_files> incoming_;
+  std::function<int()> fault_;
+  std::function<bool(std::uint64_t)> has_room_;
 };
 
 } // namespace assay::store

@@ -113,6 +113,15 @@ class Harmed(Cluster):
         finally:
             connection.close()
 
+    def read_admin(self, at, path):
+        """The same for what may be no document: status and text."""
+        connection = self.open_admin(at, "GET", path)
+        try:
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(errors="replace")
+        finally:
+            connection.close()
+
     def records(self, at):
         """The newest ones, as that member's ledger or the leader's has them."""
         status, said = self.ask_admin(at, "GET", "ledger?limit=1000")

@@ -223,14 +223,24 @@ def scenario_cluster_full_disk():
 
 
 def scenario_cluster_damaged_copy():
-    """A member that finds its records damaged is named by the others, with what to do."""
-    with three().form() as w:
+    """A member that finds its records damaged is named by the others until there is room on its disk for another copy."""
+    with three() as w:
+        w.mount_tmpfs(w.members["c"].data, "32m")
+        w.form()
         state = put_for_good(w, "c", "bitflipped")
         w.kill("c")
         expect(flip(state, b"bitflipped"), "its bytes are in the state")
         w.begin("c")
-        eventually(lambda: member_at(w.cluster("a"), "c")["state"] == "damaged", "a says what c is")
+        fill(w.members["c"].data)  # It looks for seconds before it believes what it finds.
+
+        def is_named():
+            c = member_at(w.cluster("a"), "c")
+            return c["state"] == "damaged" and "assay cluster remove c" in c["why"]
+        eventually(is_named, "a says what c is")
+        eventually(lambda: "no room for a second state" in (w.root / "c.log").read_text(), "c says why it is not mended")
         w.at("a", "cluster", "status").ends(0, "c is damaged: ", "assay cluster remove c")
+        (w.members["c"].data / "ballast").unlink()
+        eventually(lambda: member_at(w.cluster("a"), "c")["state"] == "up", "and that it is sound again")
 
 
 def loaded(w, names, deed, least=20, asked=None):

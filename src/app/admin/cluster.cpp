@@ -16,6 +16,8 @@ json::array problems_of(const store::engine_status& status, const world& seen) {
   json::array all;
   if (auto damage = seen.parts.scrub->damage(); !damage.empty())
     all.emplace_back(damage);
+  for (const auto& [blob, why] : seen.parts.blob_keeper->damaged())
+    all.emplace_back(damaged_blob_text(blob, why));
   if (auto why = map_text(status); !why.empty())
     all.emplace_back(why);
   for (const auto& one : seen.parts.space->forgotten())

@@ -200,6 +200,8 @@ answer cluster_status(const call& c) {
     );
   if (auto damage = c.parts.scrub->damage(); !damage.empty())
     problems.emplace_back(damage);
+  for (const auto& [blob, why] : c.parts.blob_keeper->damaged())
+    problems.emplace_back(damaged_blob_text(blob, why));
   if (auto why = map_text(now); !why.empty())
     problems.emplace_back(why);
   for (const auto& one : c.parts.space->forgotten())

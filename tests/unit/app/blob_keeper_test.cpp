@@ -49,6 +49,7 @@ public:
           return out ? out->send(to, what) : peers::send_outcome::down;
         },
       .fetches_all = true,
+      .reads_again = true,
     });
   }
   void close() {
@@ -183,6 +184,26 @@ TEST_CASE("what the ledger names and nobody offers is fetched, also by one that 
   g.keeper(1).learn(tables);
   CHECK(eventually([&] { return g.disk(1).has(row.job.input) && g.disk(2).has(row.job.input); }));
   CHECK(eventually([&] { return g.keeper(1).missing() == 0; }));
+}
+
+TEST_CASE(
+  "a copy that rots is found unread, and replaced once somebody is there who has a sound one"
+) {
+  group g;
+  auto tables = std::make_shared<ledger::tables>();
+  ledger::job_row row;
+  row.job.id = {"j"};
+  for (std::size_t i = 0; i < 3; ++i)
+    row.job.input = g.disk(i).put("input").value();
+  tables->load(row);
+  g.cut(0);
+  g.members[0]->spoil(row.job.input);
+  g.keeper(0).learn(tables);
+  CHECK(eventually([&] { return g.keeper(0).damaged().contains(row.job.input); }));
+  CHECK(g.disk(0).has(row.job.input)); // Damaged as it is, as long as there is nothing better.
+  g.connect(0);
+  CHECK(eventually([&] { return g.keeper(0).damaged().empty(); }));
+  CHECK(g.disk(0).get(row.job.input).value() == "input");
 }
 
 TEST_CASE("without a majority nothing is kept, and who waits when it ends is told so") {

@@ -120,6 +120,53 @@ TEST_CASE("the log forgets nothing that the state on disk does not hold") {
   CHECK(one.it->first_index() == 7);
 }
 
+TEST_CASE("who is mended stores on and hands nothing over, and then goes on behind the new state") {
+  participant_settings how;
+  how.core.id = 2;
+  how.core.address = "2";
+  how.tail_bytes = 1; // What the disk has is not kept in memory either.
+  nothing_stored log;
+  auto it = participant::make(how, log).value();
+  const configuration two{{1, "1"}, {2, "2"}};
+  REQUIRE_FALSE(it->start({{1, 0}, {}, 1, {{1, entry_kind::change, encode(two)}}}, 1, 0));
+  CHECK(it->begin_mending() == refusal::not_leader); // Nobody leads yet.
+  std::uint64_t last = 1, said = 0;
+  auto hear = [&](int count) {
+    append_entries more;
+    more.term = 2;
+    more.previous_index = last;
+    more.previous_term = last == 1 ? 1 : 2;
+    more.commit = last + static_cast<std::uint64_t>(count);
+    for (int i = 0; i < count; ++i)
+      more.entries.push_back({2, entry_kind::command, "x"});
+    more.count = static_cast<std::uint32_t>(count);
+    last = more.commit;
+    REQUIRE_FALSE(it->receive({1, 2, 1, ++said, std::move(more)}, 10));
+    std::vector<std::uint64_t> handed;
+    for (bool is_more = true; is_more;) {
+      auto next = it->take();
+      for (const auto& one : next.committed)
+        handed.push_back(one.index);
+      is_more = next.write != nullptr;
+      if (is_more)
+        it->wrote(10);
+    }
+    return handed;
+  };
+  using indexes = std::vector<std::uint64_t>;
+  CHECK(hear(2) == indexes{2, 3});
+  REQUIRE_FALSE(it->begin_mending());
+  CHECK(it->begin_mending() == refusal::change_pending);
+  CHECK(hear(3).empty());
+  CHECK(it->durable_index() == 6);
+  it->mended(5); // One that is newer than what was handed over.
+  CHECK(hear(1) == indexes{6, 7});
+  REQUIRE_FALSE(it->begin_mending());
+  CHECK(hear(1).empty());
+  it->mended(0); // It came to nothing.
+  CHECK(hear(1) == indexes{8, 9});
+}
+
 TEST_CASE("a log that has forgotten more than the state holds is not started from") {
   participant_settings how;
   how.core.address = "1";

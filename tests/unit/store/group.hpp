@@ -7,6 +7,8 @@
 #include "tests/unit/store/lines.hpp"
 #include "tests/unit/store/notes.hpp"
 
+#include <atomic>
+
 namespace assay::store::test {
 
 inline const ledger::author somebody{"root", ledger::authentication::socket};
@@ -120,6 +122,9 @@ public:
   ledger_engine& engine(std::uint64_t id) { return *members_.at(id)->engine; }
   const data_directory& directory(std::uint64_t id) { return members_.at(id)->directory; }
 
+  /// Its disk has no room for more of its state; 0: nobody's.
+  void fill_disk_of(std::uint64_t id) { full_ = id; }
+
   template <class Condition>
   void wait_until(Condition is_so) {
     lines_.wait_until(is_so);
@@ -207,11 +212,15 @@ private:
     out.peers = lines_.from(id);
     out.election_timeout = std::chrono::milliseconds{600};
     out.heartbeat = std::chrono::milliseconds{60};
+    out.room = [this, id](commit_point where, std::uint64_t) {
+      return where != commit_point::state || full_ != id;
+    };
     out.on_view = [this](const view_ptr&) { lines_.something_happened(); };
     return out;
   }
 
   lines lines_;
+  std::atomic<std::uint64_t> full_ = 0;
   const std::uint32_t trailing_;
   std::map<std::uint64_t, std::unique_ptr<member>> members_;
 };

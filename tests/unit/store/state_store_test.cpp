@@ -27,11 +27,13 @@ TEST_CASE("rows that come in are seen by nobody until they are adopted, and then
     REQUIRE_FALSE(state->write_identity("disk"));
     REQUIRE_FALSE(state->write({{"a", "old"}, {"b", "old"}}, 7, 2));
     REQUIRE_FALSE(state->clear_incoming());
-    REQUIRE_FALSE(state->write_incoming({{"a", "new"}, {"c", "new"}}));
+    REQUIRE_FALSE(state->write_incoming({{"a", "new"}, {"lost with its process", "new"}}));
     CHECK(all_rows(*state) == std::vector<stored_row>{{"a", "old"}, {"b", "old"}});
   }
   auto state = state_store::open(place.path(), map_bytes).value();
   CHECK(all_rows(*state) == std::vector<stored_row>{{"a", "old"}, {"b", "old"}});
+  REQUIRE_FALSE(state->clear_incoming());
+  REQUIRE_FALSE(state->write_incoming({{"a", "new"}, {"c", "new"}}));
   REQUIRE_FALSE(state->write_incoming({{"d", "new"}}));
   REQUIRE_FALSE(state->adopt_incoming(40, 3));
   const std::vector<stored_row> fetched{{"a", "new"}, {"c", "new"}, {"d", "new"}};
@@ -66,12 +68,35 @@ TEST_CASE("an adoption that failed leaves the old rows in force") {
   REQUIRE_FALSE(state->write({{"a", "old"}}, 7, 2));
   REQUIRE_FALSE(state->write_incoming({{"a", "new"}}));
   std::atomic<int> fault = ENOSPC;
-  state->disk().inject([&] { return fault.load(); });
+  state->inject([&] { return fault.load(); });
   CHECK(state->adopt_incoming(40, 3));
   CHECK(state->row("a").value() == "old");
   fault = 0;
   CHECK_FALSE(state->adopt_incoming(40, 3));
   CHECK(state->row("a").value() == "new");
+}
+
+TEST_CASE("a process killed between the renames of an adoption finds the one state or the other") {
+  scratch place;
+  const auto incoming = place.path() / "incoming";
+  auto state = state_store::open(place.path(), map_bytes).value();
+  REQUIRE_FALSE(state->write({{"a", "old"}}, 7, 2));
+  REQUIRE_FALSE(state->write_incoming({{"a", "new"}}));
+  state.reset();
+  std::filesystem::rename(incoming / "lock.mdb", place.path() / "lock.mdb");
+  state = state_store::open(place.path(), map_bytes).value();
+  CHECK(state->row("a").value() == "old");
+  CHECK(state->load_mark()->index == 7);
+
+  REQUIRE_FALSE(state->clear_incoming());
+  REQUIRE_FALSE(state->write_incoming({{"a", "new"}}));
+  REQUIRE_FALSE(state->adopt_incoming(40, 3));
+  std::filesystem::create_directory(incoming); // Killed before it was removed.
+  state = state_store::open(place.path(), map_bytes).value();
+  CHECK(state->row("a").value() == "new");
+  REQUIRE_FALSE(state->write_incoming({{"a", "newest"}}));
+  REQUIRE_FALSE(state->adopt_incoming(41, 3));
+  CHECK(state->row("a").value() == "newest");
 }
 
 TEST_CASE("a reader never sees a mixture, however often the rows are replaced") {
