@@ -63,7 +63,7 @@ def scenario_host_drained():
     """A drained host: its stream ends whole, then its replica; traffic is on the other one; resumed, it takes work again."""
     with World() as w:
         w.serve()
-        join_second(w)
+        _, folder, agent = join_second(w)
         text = (w.root / "catalog/catalog.yaml").read_text()
 
         def apply(count):
@@ -104,6 +104,8 @@ def scenario_host_drained():
         expect(w.chat("capital of France").status == 200, "it serves")
         w.assay("host", "resume", other, "--reason", "done").is_ok()
         w.assay("ledger", "verify").is_ok()
+        w.run("assay-agent", "stop", "--data", folder, "--stop-replicas").is_ok()
+        agent.wait(30)
 
 
 def scenario_host_quarantined():
