@@ -252,7 +252,7 @@ TEST_CASE("what outcomes teach is posted with the next tick, and they are counte
   auto before = s.posted.size();
   routing::outcome one;
   one.endpoint = endpoint;
-  one.total = 1s;
+  one.replica.total = 1s;
   one.usage = {.input_tokens = 10, .output_tokens = 10, .stated = true};
   s.tell(outcomes{{one, one}});
   CHECK(s.counted == 2);

@@ -275,14 +275,14 @@ TEST_CASE("a replica whose agent is silent is stale and goes on serving") {
 TEST_CASE("patients are the endpoints that serve from here, with what was learnt of them") {
   test::site s;
   auto& a = s.add("a");
-  auto& e = a.endpoints[0];
-  e.learned.gap_seconds.learn(0.25, test::noon);
+  a.endpoints[0].learned.gap_seconds.learn(0.25, test::noon);
+  const auto counters = a.endpoints[0].counters;
   s.endpoint(a).phase = pool::phase::loading;
   s.endpoint(a).host = {"mute"};
-  pool::request_at held{e.counters->signs(), 3s, test::noon};
+  pool::request_at held{counters->signs(), 3s, test::noon};
   auto all = patients_in(s.build(), {{"mute"}});
   REQUIRE(all.size() == 2);
-  CHECK(all[0].key == e.counters->key());
+  CHECK(all[0].key == counters->key());
   CHECK(all[0].gap == 250ms);
   CHECK(all[0].signs.owed == 3s);
   CHECK(all[0].is_heard_of);
