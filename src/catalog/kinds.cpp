@@ -141,6 +141,11 @@ declaration read_policy(mapping_reader& r) {
   if (r.price("cost-ceiling", ceiling)) {
     read.cost_ceiling_nano_per_unit = ceiling.nano;
     read.cost_currency = ceiling.currency;
+    r.refuse(
+      "cost-ceiling",
+      "nothing here knows what an answer costs yet, so a ceiling would refuse every request",
+      "leave it out"
+    );
   }
   r.flag("suspend-on-drift", read.suspend_on_drift);
   r.count("approvals", read.approvals, 1, 2);

@@ -147,6 +147,12 @@ void read_contract(mapping_reader& parent, contract::service_contract& into) {
   if (auto safety = r->mapping("safety", keys::safety)) {
     safety->text("policy", into.safety_policy);
     safety->names("requires", into.safety_requires);
+    if (!into.safety_requires.empty())
+      safety->refuse(
+        "requires",
+        "nothing here can see to it that a filter or another model is asked as well",
+        "leave it out, and put the filter before the ingress; `policy` is recorded and shown"
+      );
   }
 }
 

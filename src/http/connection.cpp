@@ -231,8 +231,6 @@ steady_time connection::due() const {
     return since_ + limits.head;
   case wait::body:
     return std::min(since_ + limits.write_stall, until_);
-  case wait::turn:
-    return until_;
   case wait::connect:
     return std::min(since_ + limits.connect, until_);
   case wait::request_out:
@@ -243,6 +241,7 @@ steady_time connection::due() const {
     return since_ + limits.write_stall;
   case wait::linger:
     return since_ + limits::linger_time;
+  case wait::turn:
   case wait::first_token:
   case wait::more:
     break;
@@ -271,7 +270,8 @@ std::optional<steady_time> connection::on_time(steady_time t) {
 }
 
 void connection::expire(steady_time t) {
-  auto awaits_answer = waits_for_ == wait::more || waits_for_ == wait::first_token;
+  auto awaits_answer =
+    waits_for_ == wait::more || waits_for_ == wait::first_token || waits_for_ == wait::turn;
   if (awaits_answer && t < answer_due()) {
     commented_ = t;
     if (!send_comment())
@@ -291,9 +291,8 @@ void connection::expire(steady_time t) {
 /// True also when the client's buffer is full: it has enough to read then.
 bool connection::send_comment() {
   constexpr std::string_view comment = ": keep-alive\n\n";
-  constexpr std::string_view chunk = "e\r\n: keep-alive\n\n\r\n";
   static_assert(comment.size() == 0xe);
-  auto text = comments_.chunked ? chunk : comment;
+  auto text = comments_.pings ? ping_chunk : comments_.chunked ? comment_chunk : comment;
   parts p;
   p.add(text);
   auto sent = p.send(socket_);

@@ -68,10 +68,16 @@ public:
   /// The upstream socket that is closed when the client goes or a limit passes; null for none.
   void guard(tcp_socket* upstream) { upstream_ = upstream; }
 
+  /// Signs that we are there, each as a chunk: a comment, and Anthropic's event.
+  static constexpr std::string_view comment_chunk = "e\r\n: keep-alive\n\n\r\n";
+  static constexpr std::string_view ping_chunk =
+    "24\r\nevent: ping\ndata: {\"type\": \"ping\"}\n\n\r\n";
+
   /// A comment may be sent when the replica is silent; told again after each write.
   struct comment_terms {
     bool allowed = false;
     bool chunked = false;
+    bool pings = false; ///< Anthropic's event `ping` instead, which its clients know.
   };
   void allow_comments(comment_terms terms) { comments_ = terms; }
 
@@ -124,6 +130,7 @@ public:
   /// Ticket answers come from other threads and may come late.
   void answer_ticket(std::uint64_t number, ticket_answer answer);
   void expect_ticket(std::uint64_t number) { ticket_ = number; }
+  bool has_ticket() const { return answer_.has_value(); }
   std::optional<ticket_answer> take_ticket() { return std::exchange(answer_, std::nullopt); }
 
   /// The caller's key in this connection's last request, so that it is hashed once.

@@ -90,6 +90,10 @@ task<bool> exchange::refuse() {
     body_taken_ = true;
   }
   auto stays = keeps() && !closes(refusal_);
+  if (opened_) {
+    bool stays = co_await end_opened(refusal_.failure, refusal_.message);
+    co_return stays;
+  }
   auto status = contract::status_of(refusal_.failure, family());
   count(lane_.common().refused);
   outcome_.failure = refusal_.failure;

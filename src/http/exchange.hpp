@@ -54,6 +54,9 @@ private:
   routing::query query() const;
   task<bool> decide();
   task<bool> wait_for_turn();
+  task<void> await_word(steady_time deadline);
+  bool may_open() const;
+  task<bool> open_stream();
   bool claim(const pool::endpoint_key& where);
   bool refuse_ticket(const ticket_refused& why);
   bool take_refusal();
@@ -91,6 +94,7 @@ private:
   void finish_gone();
   task<bool> finish_stream(bool complete);
   task<bool> end_with_error(contract::failure failure, std::string_view message);
+  task<bool> end_opened(contract::failure failure, std::string_view message);
   answer_terms terms(body_framing framing, std::uint64_t length);
   void note_facts();
   void note_end();
@@ -166,6 +170,7 @@ private:
   std::optional<sse_observer> observer_;
   body_framing out_ = body_framing::sized;
   bool head_sent_ = false;
+  bool opened_ = false; ///< The head is ours, sent while the request still waited.
 };
 
 } // namespace assay::http

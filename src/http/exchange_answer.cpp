@@ -55,6 +55,12 @@ task<bool> exchange::answer() {
 
 task<bool> exchange::answer_collected() {
   const auto& got = response_.head();
+  if (opened_) {
+    outcome_.retry_after = asked_to_wait();
+    auto said = "the replica answered " + std::to_string(got.status) + ": " + collected_;
+    bool stays = co_await end_opened(failure::upstream_error, said);
+    co_return stays;
+  }
   auto json = is_json(find_field(response_text_, got, field_kind::content_type));
   auto wraps = got.status >= 400 && !json;
   if (wraps) {
@@ -99,6 +105,11 @@ task<bool> exchange::answer_streamed() {
   const auto& got = response_.head();
   auto events =
     got.status == 200 && is_event_stream(find_field(response_text_, got, field_kind::content_type));
+  if (opened_ && !events) {
+    bool stays =
+      co_await end_opened(failure::upstream_error, "the replica answered without a stream");
+    co_return stays;
+  }
   out_ = got.framing == body_framing::sized && !events ? body_framing::sized
          : head().minor == 1                           ? body_framing::chunked
                                                        : body_framing::until_close;
@@ -279,6 +290,30 @@ task<bool> exchange::finish_stream(bool complete) {
   auto status = response_.head().status;
   finish(facts.error ? routing::ending::failed : routing::ending_of_status(status), status);
   co_return out_ != body_framing::until_close;
+}
+
+/// Ends a stream that we opened, and in which nothing of a replica's has gone out, with the reason.
+task<bool> exchange::end_opened(contract::failure failure, std::string_view message) {
+  auto said = has_answer_;
+  auto status =
+    said ? static_cast<int>(response_.head().status) : contract::status_of(failure, family());
+  auto how = said && status >= 400 ? routing::ending_of_status(status)
+             : said || failure == contract::failure::upstream_error
+                 || failure == contract::failure::upstream_disconnected
+                 || failure == contract::failure::upstream_timeout
+               ? routing::ending::failed
+               : routing::ending::refused;
+  drop_link();
+  decision_.reservation.release();
+  count(lane_.common().refused);
+  outcome_.failure = failure;
+  auto event = write_error_event(failure, message, {family(), request_id_, {}, 0});
+  chunk_line line{event.size()};
+  auto text = std::string{line.view()} + event + "\r\n0\r\n\r\n";
+  auto stays = keeps();
+  bool sent = co_await client_.send(text);
+  finish(sent ? how : routing::ending::client_gone, sent ? status : 499);
+  co_return sent&& stays;
 }
 
 /// Ends a cut answer so that nobody takes it for a whole one.

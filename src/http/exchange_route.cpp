@@ -120,8 +120,7 @@ task<bool> exchange::wait_for_turn() {
           });
       }
     );
-    client_.enter(wait::turn, deadline);
-    co_await client_.until_woken();
+    co_await await_word(deadline);
     outcome_.queued = std::chrono::duration_cast<std::chrono::microseconds>(now() - began);
     auto answer = client_.take_ticket();
     if (client_.gone() || client_.take_late() || !answer) {
@@ -138,6 +137,44 @@ task<bool> exchange::wait_for_turn() {
     if (settled)
       co_return refusal_.message.empty();
   }
+}
+
+/// The contract says that a stream's client is kept awake while it waits; HTTP/1.0 has no chunks.
+bool exchange::may_open() const {
+  return decision_.model && decision_.model->promises.queue_keepalive && scan_.shape.stream
+         && head().minor == 1;
+}
+
+/// Until the queue's word, the deadline, or the client's end.
+task<void> exchange::await_word(steady_time deadline) {
+  auto opens_at = now() + lane_.options().limits.keepalive;
+  if (may_open() && !opened_ && opens_at < deadline) {
+    client_.enter(wait::turn, opens_at);
+    co_await client_.until_woken();
+    if (client_.gone() || client_.has_ticket() || !client_.take_late())
+      co_return;
+    bool sent = co_await open_stream();
+    if (!sent || client_.has_ticket())
+      co_return;
+  }
+  client_.enter(wait::turn, deadline);
+  co_await client_.until_woken();
+}
+
+/// Sends a stream's head and its first sign. Whatever goes wrong from here on is an error event.
+task<bool> exchange::open_stream() {
+  opened_ = head_sent_ = true;
+  out_ = body_framing::chunked;
+  std::string text =
+    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+    "cache-control: no-cache\r\nx-accel-buffering: no\r\nx-request-id: ";
+  text += request_id_;
+  text += keeps() ? "\r\n\r\n" : "\r\nconnection: close\r\n\r\n";
+  text += family() == contract::api_family::anthropic ? connection::ping_chunk
+                                                      : connection::comment_chunk;
+  client_.allow_comments({true, true, family() == contract::api_family::anthropic});
+  bool sent = co_await client_.send(text);
+  co_return sent;
 }
 
 bool exchange::refuse_ticket(const ticket_refused& why) {

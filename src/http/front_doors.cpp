@@ -82,6 +82,10 @@ void write_contract(std::string& json, const routing::model& m) {
     quote(json, feature);
   }
   json += c.features.empty() ? "" : "]";
+  if (!c.safety_policy.empty()) {
+    json += R"(,"safety_policy":)";
+    quote(json, c.safety_policy);
+  }
   json +=
     R"(,"does_not_promise":"Answers may come from unlike hardware: equal tokenisation, numbers, latency or cost across implementations is not promised."})";
 }

@@ -136,6 +136,8 @@ void add_evidence(routing::implementation& to, const tables& t, wall_ms now) {
     to.evaluation_expires = current->expires_at;
     to.qualified_fingerprints = current->fingerprints;
     to.envelope = envelope_of(current->covers);
+    // The home of shapes without evidence takes any, up to its hard limits.
+    to.envelope->any_shape = to.compatibility;
     return;
   }
   to.evaluation = evaluation_of(last_decided(t, to.id));

@@ -112,7 +112,6 @@ contract::service_contract chance::contract() {
   made.queue_keepalive = coin();
   made.expose_metadata = coin();
   made.safety_policy = text();
-  made.safety_requires = names();
   return made;
 }
 
@@ -215,10 +214,6 @@ catalog::policy chance::policy() {
   made.items_at_least = static_cast<std::uint32_t>(number(1, 1'000'000));
   made.distinct_answers_at_least = static_cast<std::uint32_t>(number(1, made.items_at_least));
   made.valid_for = std::chrono::seconds{number(60, 315'360'000)};
-  if (coin()) {
-    made.cost_ceiling_nano_per_unit = number(0, 1'000'000'000'000);
-    made.cost_currency = "EUR";
-  }
   made.suspend_on_drift = coin();
   made.approvals = static_cast<std::uint32_t>(number(1, 2));
   return made;

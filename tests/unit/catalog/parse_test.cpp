@@ -94,7 +94,7 @@ contract:
   degraded: shrink
   queue-keepalive: true
   metadata: false
-  safety: {policy: house rules, requires: [filter]}
+  safety: {policy: house rules}
 )");
   CHECK(m.id.value == "m@2");
   CHECK(m.owner == "42");
@@ -109,7 +109,6 @@ contract:
   CHECK(c.objectives[0].share_ppm == 999'000);
   CHECK(c.objectives[1].window == std::chrono::hours{720});
   CHECK(c.degraded == contract::degraded_rule::shrink);
-  CHECK(c.safety_requires == std::vector<std::string>{"filter"});
 }
 
 TEST_CASE("every field of an implementation is read") {

@@ -146,6 +146,17 @@ TEST_CASE("a wrong unit is refused with the right ones") {
   ));
 }
 
+TEST_CASE("what nothing here could keep is refused, and not taken and forgotten") {
+  CHECK(contains(
+    line_of("policy: p\nsuite: s\nscore-at-least: 4 %\ncost-ceiling: 0.002 EUR\n"),
+    "a ceiling would refuse every request"
+  ));
+  CHECK(contains(
+    line_of("model: m\ncontract: {safety: {policy: house, requires: [filter]}}\n"),
+    "put the filter before the ingress"
+  ));
+}
+
 TEST_CASE("the last allowed number passes and the first refused does not") {
   const auto slots = [](int n) {
     return problems_of("implementation: m/p/a\nslots: " + std::to_string(n) + "\n");
