@@ -328,6 +328,9 @@ result<backup_manifest, problem>
 write_backup(const std::filesystem::path& file, const backup_source& from) {
   auto partial = file;
   partial += ".partial";
+  for (const auto& place : {file, partial})
+    if (auto may = may_become_backup(place); !may)
+      return unexpected{may.error()};
   auto made = make_and_check(partial, from);
   std::error_code failed;
   if (made)

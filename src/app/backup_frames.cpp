@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 
 namespace assay::app {
 
@@ -121,7 +122,37 @@ problem backup_reader::too_new(const std::string& what) const {
     "restore it with the version of assayd that wrote it, or a newer one; nothing was changed"};
 }
 
+result<void, problem> may_become_backup(const std::filesystem::path& path) {
+  std::error_code failed;
+  const auto there = std::filesystem::symlink_status(path, failed);
+  if (there.type() == std::filesystem::file_type::not_found)
+    return {};
+  if (failed)
+    return unexpected{store::file_problem(failed.value(), "look at what is there", path)};
+  std::string begin(magic.size(), 0);
+  if (std::filesystem::is_regular_file(there)) {
+    std::ifstream in{path, std::ios::binary};
+    in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    begin.resize(static_cast<std::size_t>(in.gcount()));
+    if (in.is_open() && magic.starts_with(begin))
+      return {};
+  }
+  return unexpected{problem{
+    problem_kind::invalid,
+    "this is there and is no backup; no backup was written",
+    path.string(),
+    "name a new file, or one that assay cluster backup wrote"}};
+}
+
 result<backup_reader, problem> backup_reader::open(const std::filesystem::path& path) {
+  std::error_code failed; // A pipe would be waited for without end.
+  if (const auto there = std::filesystem::status(path, failed);
+      std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    return unexpected{problem{
+      problem_kind::invalid,
+      "this is no regular file",
+      path.string(),
+      "give a file that assay cluster backup wrote"}};
   auto fd = store::open_file(path, O_RDONLY);
   if (!fd)
     return unexpected{fd.error()};

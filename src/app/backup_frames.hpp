@@ -58,6 +58,11 @@ private:
   hasher all_;
 };
 
+/// Nothing lost when a backup takes the place of what is at `path`: nothing is there, an empty
+/// file, or a backup, cut ones included. Refused otherwise: a slip must not cost a device or a
+/// member's files.
+result<void, problem> may_become_backup(const std::filesystem::path& path);
+
 std::string encode_rows(const std::vector<store::stored_row>& rows);
 /// Nothing: the bytes are no rows.
 std::optional<std::vector<store::stored_row>> decode_rows(std::string_view bytes);

@@ -88,7 +88,7 @@ inline void refuse_empty(CLI::App& app) {
                         : std::string{};
   };
   for (auto* option : app.get_options())
-    if (option->get_positional() || option->get_required())
+    if (option->get_type_size() != 0) // Not a flag.
       option->check(CLI::Validator{check, ""});
   for (auto* word : app.get_subcommands([](CLI::App*) { return true; }))
     refuse_empty(*word);

@@ -37,7 +37,12 @@ void add_backup_words(CLI::App& cluster, chosen& o) {
     "Write all that this coordinator knows, and its signing key, to a file (run it there)",
     "assay cluster backup /backup/lab.assay"
   );
-  backup_word->add_option("file", o.text, "Replaced when it is there; readable by assayd's user")
+  backup_word
+    ->add_option(
+      "file",
+      o.text,
+      "An older backup there is replaced, anything else refused; readable by assayd's user"
+    )
     ->required();
   does(backup_word, o, [](const context& c, const chosen& o) { return cluster_backup(c, o.text); });
   auto* restore_word = word(

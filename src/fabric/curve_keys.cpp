@@ -175,7 +175,8 @@ problem bad_token(std::string what) {
     problem_kind::invalid,
     std::move(what),
     "join token",
-    "copy the whole word that `assay host token` printed; it begins with assay-join-",
+    "copy the whole word that `assay cluster token` or `assay host token` printed; it begins with "
+    "assay-join-",
   };
 }
 

@@ -215,7 +215,7 @@ def scenario_exit_codes():
         w.assay("help", "sing").ends(2, "sing", "apply")
         w.assay("ledger", "get", "1").ends(2, "'get'", "`assay ledger`", "show")
         for words in (("ledger", "verify", ""), ("ledger", "show", ""), ("get", ""), ("describe", "model", ""),
-                      ("qualify", ""), ("chat", "--model", "", "x"), ("host", "join", "")):
+                      ("qualify", ""), ("chat", "--model", "", "x"), ("host", "join", ""), ("cluster", "init", "--name", "")):
             w.assay(*words).ends(2, "is empty")
         w.assay("chat", "--model", "tiny", "--max-tokens", "0", "x").ends(2, "max-tokens", "'0'", "from 1 on")
         w.assay("ledger", "log", "--limit", "many").ends(2, "'many'", "from 1 to 1000")

@@ -121,6 +121,49 @@ struct backed_up {
 
 } // namespace
 
+TEST_CASE("a backup takes the place of nothing but a backup or an empty file") {
+  backed_up b;
+  CHECK(b.a.back_up(b.file));
+  const auto whole = bytes_of(b.file);
+  for (const auto& cut : {whole.substr(0, 3), whole.substr(0, whole.size() / 2), std::string{}}) {
+    write(b.file, cut);
+    CHECK(b.a.back_up(b.file));
+  }
+  const auto refused = [&](const std::filesystem::path& place) {
+    auto made = b.a.back_up(place);
+    REQUIRE_FALSE(made);
+    CHECK(made.error().kind == problem_kind::invalid);
+    CHECK(made.error().what.find("is no backup") != std::string::npos);
+    CHECK(made.error().what.find("no backup was written") != std::string::npos);
+  };
+  const auto store = b.a.directory.ledger() / "data.mdb";
+  const auto before = bytes_of(store);
+  refused(store);
+  CHECK(bytes_of(store) == before);
+  const auto pipe = b.where.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  refused(pipe);
+  CHECK(std::filesystem::is_fifo(pipe));
+  refused(b.where.path());
+  const auto link = b.where.path() / "link";
+  std::filesystem::create_symlink(store, link);
+  refused(link);
+  write(b.where.path() / "other.partial", "somebody's");
+  refused(b.where.path() / "other");
+  CHECK(bytes_of(b.where.path() / "other.partial") == "somebody's");
+}
+
+TEST_CASE("what is no regular file is refused as a backup, and not waited for") {
+  test::temp_folder where;
+  const auto pipe = where.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const auto& place : {pipe, where.path()}) {
+    auto read = read_backup(place);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().what == "this is no regular file");
+  }
+}
+
 TEST_CASE("a backup is for its owner's eyes, leaves no partial file, and names its moment") {
   backed_up x;
   struct stat mode {};
