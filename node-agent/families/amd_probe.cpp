@@ -187,14 +187,12 @@ void sample(const fs::path& device, const sampler& s) {
   auto status = read_line(device / "power/runtime_status").text;
   s.add("power/runtime_status", "", sample_kind::state, read_word(device / "power/runtime_status"));
   auto sleeps = status == "suspended" || status == "suspending";
-  auto awake = [&](telemetry::reading r) {
+  auto number_in = [&](const fs::path& file) {
     return sleeps ? telemetry::reading{telemetry::unavailable{"the device is suspended"}}
-                  : std::move(r);
+                  : read_number(file);
   };
   for (const auto& f : figures)
-    s.add(
-      f.file, f.unit, f.kind, awake(sleeps ? telemetry::reading{} : read_number(device / f.file))
-    );
+    s.add(f.file, f.unit, f.kind, number_in(device / f.file));
   for (const auto& f : words)
     s.add(f.file, f.unit, f.kind, read_word(device / f.file));
   auto hwmon = hwmon_of(device);
@@ -202,7 +200,7 @@ void sample(const fs::path& device, const sampler& s) {
     auto file = std::string{f.file};
     auto label = read_line(hwmon / (file.substr(0, file.find('_')) + "_label")).text;
     auto name = "hwmon/" + file + (label.empty() ? "" : "/" + label);
-    s.add(name, f.unit, f.kind, awake(sleeps ? telemetry::reading{} : read_number(hwmon / f.file)));
+    s.add(name, f.unit, f.kind, number_in(hwmon / f.file));
   }
 }
 

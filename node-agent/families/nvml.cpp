@@ -37,7 +37,6 @@ functions symbols_of(void* in) {
   find(in, "nvmlDeviceGetPciInfo_v3", f.pci);
   find(in, "nvmlDeviceGetUUID", f.uuid);
   find(in, "nvmlDeviceGetName", f.name);
-  find(in, "nvmlDeviceGetVbiosVersion", f.vbios);
   find(in, "nvmlDeviceGetUtilizationRates", f.utilization);
   find(in, "nvmlDeviceGetMemoryInfo_v2", f.memory_2);
   find(in, "nvmlDeviceGetMemoryInfo", f.memory_1);
@@ -63,12 +62,6 @@ functions symbols_of(void* in) {
   find(in, "nvmlDeviceRegisterEvents", f.register_events);
   find(in, "nvmlEventSetWait_v2", f.wait_event);
   return f;
-}
-
-/// A call that may be missing from the driver's library.
-template <class Function, class... Args>
-code call(Function f, Args... args) {
-  return f ? f(args...) : function_missing;
 }
 
 /// Texts end where their buffer does, whatever the library wrote.

@@ -16,13 +16,9 @@ using code = std::int32_t; ///< nvmlReturn_t
 
 inline constexpr code ok = 0;
 inline constexpr code not_supported = 3;
-inline constexpr code no_permission = 4;
-inline constexpr code not_found = 6;
 inline constexpr code too_small = 7;
-inline constexpr code timed_out = 10;
 inline constexpr code function_missing = 13;
 inline constexpr code lost = 15;
-inline constexpr code reset_required = 16;
 inline constexpr code blocked = 17; ///< By the operating system: a cgroup.
 inline constexpr code in_use = 19;
 inline constexpr code no_data = 21;
@@ -118,7 +114,6 @@ struct functions {
   code (*pci)(device, pci_info*) = nullptr;                        ///< ..GetPciInfo_v3
   code (*uuid)(device, char*, unsigned) = nullptr;                 ///< ..GetUUID
   code (*name)(device, char*, unsigned) = nullptr;                 ///< ..GetName
-  code (*vbios)(device, char*, unsigned) = nullptr;                ///< ..GetVbiosVersion
   code (*utilization)(device, nvml::utilization*) = nullptr;       ///< ..GetUtilizationRates
   code (*memory_2)(device, memory_v2*) = nullptr;                  ///< ..GetMemoryInfo_v2
   code (*memory_1)(device, memory_v1*) = nullptr;                  ///< ..GetMemoryInfo
@@ -144,5 +139,11 @@ struct functions {
   code (*register_events)(device, unsigned long long, void*) = nullptr; ///< ..RegisterEvents
   code (*wait_event)(void*, event_data*, unsigned) = nullptr;           ///< nvmlEventSetWait_v2
 };
+
+/// A call that may be missing from the driver's library.
+template <class Function, class... Args>
+code call(Function f, Args... args) {
+  return f ? f(args...) : function_missing;
+}
 
 } // namespace assay::agent::nvml

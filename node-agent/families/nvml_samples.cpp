@@ -13,11 +13,6 @@ namespace {
 using telemetry::reading;
 using telemetry::sample_kind;
 
-template <class Function, class... Args>
-code call(Function f, Args... args) {
-  return f ? f(args...) : function_missing;
-}
-
 /// What the library writes where it has no value.
 template <class Number>
 bool is_sentinel(Number n) {

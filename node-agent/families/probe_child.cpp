@@ -1,11 +1,10 @@
 #include "node-agent/families/probe_child.hpp"
 
+#include "node-agent/host/piped_child.hpp"
 #include "src/base/device_limits.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,39 +23,6 @@ constexpr auto farewell = 200ms; ///< For a killed child to be reaped when the a
 
 steady_time clock_now() {
   return std::chrono::steady_clock::now();
-}
-
-/// False when the time is over.
-bool wait_for(int file, short what, steady_time until) {
-  for (;;) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock_now()).count();
-    if (left <= 0)
-      return false;
-    pollfd one{file, what, 0};
-    auto got = ::poll(&one, 1, static_cast<int>(left));
-    if (got > 0)
-      return true;
-    if (got < 0 && errno != EINTR)
-      return false;
-  }
-}
-
-std::vector<std::string> child_environment() {
-  std::vector<std::string> all;
-  for (auto** one = environ; one && *one; ++one)
-    if (std::strncmp(*one, "LC_ALL=", 7) != 0)
-      all.emplace_back(*one);
-  all.emplace_back("LC_ALL=C");
-  return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  all.reserve(texts.size() + 1);
-  for (auto& one : texts)
-    all.push_back(one.data());
-  all.push_back(nullptr);
-  return all;
 }
 
 problem no_answer(const std::vector<std::string>& argv, const std::string& what) {
@@ -107,52 +73,17 @@ probe_child::ask(std::string_view line, std::chrono::milliseconds patience) {
 }
 
 result<void, problem> probe_child::begin() {
-  std::array<int, 2> to{-1, -1}, from{-1, -1};
-  if (::pipe2(to.data(), O_CLOEXEC) != 0)
-    return unexpected{no_answer(argv_, std::string{"no pipe: "} + std::strerror(errno))};
-  if (::pipe2(from.data(), O_CLOEXEC) != 0) {
-    auto why = std::string{"no pipe: "} + std::strerror(errno);
-    ::close(to[0]);
-    ::close(to[1]);
-    return unexpected{no_answer(argv_, why)};
+  auto made = spawn_piped(argv_, child_kind::asked);
+  if (!made) {
+    ended_how_ = std::string{"could not be started: "} + std::strerror(made.error());
+    not_before_ = clock_now() + limits::probe_pause_most;
+    return unexpected{no_answer(argv_, "the probe " + ended_how_)};
   }
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_adddup2(&files, to[0], STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&files, from[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_t how;
-  ::posix_spawnattr_init(&how);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::posix_spawnattr_setsigmask(&how, &none);
-  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-  auto environment = child_environment();
-  auto words = argv_;
-  auto failed = ::posix_spawn(
-    &pid_,
-    argv_.front().c_str(),
-    &files,
-    &how,
-    pointers_to(words).data(),
-    pointers_to(environment).data()
-  );
-  ::posix_spawnattr_destroy(&how);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::close(to[0]);
-  ::close(from[1]);
-  to_ = to[1];
-  from_ = from[0];
-  ::fcntl(to_, F_SETFL, O_NONBLOCK);
-  ::fcntl(from_, F_SETFL, O_NONBLOCK);
+  pid_ = made->pid;
+  to_ = made->to;
+  from_ = made->from;
   is_killed_ = false;
-  if (failed == 0)
-    return {};
-  pid_ = 0;
-  close_files();
-  ended_how_ = std::string{"could not be started: "} + std::strerror(failed);
-  not_before_ = clock_now() + limits::probe_pause_most;
-  return unexpected{no_answer(argv_, "the probe " + ended_how_)};
+  return {};
 }
 
 /// SIGPIPE is ignored in the agent, so that a child that is gone is an error here.
@@ -167,7 +98,7 @@ bool probe_child::write_line(std::string_view line, steady_time until) const {
     }
     if (errno != EAGAIN && errno != EINTR)
       return false;
-    if (!wait_for(to_, POLLOUT, until))
+    if (!wait_for_file(to_, POLLOUT, until))
       return false;
   }
   return true;
@@ -176,7 +107,7 @@ bool probe_child::write_line(std::string_view line, steady_time until) const {
 result<std::string, problem> probe_child::read_line(steady_time until) {
   std::string line;
   std::array<char, 16'384> piece{};
-  while (wait_for(from_, POLLIN, until)) {
+  while (wait_for_file(from_, POLLIN, until)) {
     auto got = ::read(from_, piece.data(), piece.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
       continue;

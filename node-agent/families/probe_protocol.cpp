@@ -15,7 +15,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::array<std::string_view, 4> state_words{"offered", "withheld", "sick", "lost"};
 constexpr std::array<std::string_view, 3> kind_words{"gauge", "counter", "state"};
 
 /// What is wrong with a line, thrown up to `parse_look` and no further.
@@ -38,7 +37,7 @@ json::object to_json(const probed_device& d) {
     {"pci", d.pci},
     {"name", d.name},
     {"memory_bytes", d.memory_bytes},
-    {"state", state_words[static_cast<std::size_t>(d.state)]},
+    {"state", name(d.state)},
     {"why", d.why},
     {"processes", std::move(processes)}};
   if (d.used_bytes)
@@ -137,6 +136,15 @@ std::size_t word_at(
   return static_cast<std::size_t>(at - words.begin());
 }
 
+fabric::device_state state_at(const json::object& from) {
+  using enum fabric::device_state;
+  auto text = text_at(from, "state");
+  for (auto state : {offered, withheld, sick, lost})
+    if (text == name(state) || (text.empty() && state == offered))
+      return state;
+  throw refused{"`state` is '" + text + "', which is no word for it"};
+}
+
 probed_device device_of(const json::object& from) {
   probed_device d{
     .id = text_at(from, "id"),
@@ -144,7 +152,7 @@ probed_device device_of(const json::object& from) {
     .name = text_at(from, "name"),
     .memory_bytes = number_at<std::uint64_t>(from, "memory_bytes").value_or(0),
     .used_bytes = number_at<std::uint64_t>(from, "used_bytes"),
-    .state = static_cast<fabric::device_state>(word_at(from, "state", state_words)),
+    .state = state_at(from),
     .why = text_at(from, "why"),
     .number = number_at<std::uint64_t>(from, "number"),
   };

@@ -1,11 +1,10 @@
 #include "node-agent/families/tool.hpp"
 
+#include "node-agent/host/piped_child.hpp"
 #include "src/base/device_limits.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,64 +14,17 @@
 
 namespace assay::agent {
 
-namespace {
-
-struct started {
-  pid_t pid = 0;
-  int from = -1;
-  int error = 0;
-};
-
-/// Its standard output is ours to read, its other files are nobody's.
-started start(std::vector<std::string> argv) {
-  std::array<int, 2> pipe{-1, -1};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0)
-    return {.error = errno};
-  posix_spawn_file_actions_t files;
-  ::posix_spawn_file_actions_init(&files);
-  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&files, pipe[1], STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::vector<char*> words;
-  words.reserve(argv.size() + 1);
-  for (auto& one : argv)
-    words.push_back(one.data());
-  words.push_back(nullptr);
-  started made;
-  made.error =
-    ::posix_spawnp(&made.pid, argv.front().c_str(), &files, nullptr, words.data(), environ);
-  ::posix_spawn_file_actions_destroy(&files);
-  ::close(pipe[1]);
-  made.from = pipe[0];
-  if (made.error != 0) {
-    ::close(made.from);
-    return {.error = made.error};
-  }
-  ::fcntl(made.from, F_SETFL, O_NONBLOCK);
-  return made;
-}
-
-/// False when the time is over.
-bool wait_for_bytes(int file, steady_time until) {
-  auto left =
-    std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-  pollfd one{file, POLLIN, 0};
-  return left.count() > 0 && ::poll(&one, 1, static_cast<int>(left.count())) != 0;
-}
-
-} // namespace
-
 result<std::string, std::string>
 output_of(const std::vector<std::string>& argv, std::chrono::milliseconds patience) {
-  auto made = start(argv);
-  if (made.error != 0)
-    return unexpected{argv.front() + ": " + std::strerror(made.error)};
+  auto made = spawn_piped(argv, child_kind::read_only);
+  if (!made)
+    return unexpected{argv.front() + ": " + std::strerror(made.error())};
   auto until = std::chrono::steady_clock::now() + patience;
   std::string text;
   std::string why = argv.front() + " did not end in time";
   std::array<char, 16'384> piece{};
-  while (wait_for_bytes(made.from, until)) {
-    auto got = ::read(made.from, piece.data(), piece.size());
+  while (wait_for_file(made->from, POLLIN, until)) {
+    auto got = ::read(made->from, piece.data(), piece.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
       continue;
     if (got <= 0) {
@@ -85,14 +37,14 @@ output_of(const std::vector<std::string>& argv, std::chrono::milliseconds patien
       break;
     }
   }
-  ::close(made.from);
+  ::close(made->from);
   if (!why.empty()) {
-    ::kill(made.pid, SIGKILL);
-    ::waitpid(made.pid, nullptr, WNOHANG); // One that hangs in the kernel is left to it.
+    ::kill(made->pid, SIGKILL);
+    ::waitpid(made->pid, nullptr, WNOHANG); // One that hangs in the kernel is left to it.
     return unexpected{why};
   }
   int status = 0;
-  ::waitpid(made.pid, &status, 0); // It closed its output: it ends, or the agent ends us.
+  ::waitpid(made->pid, &status, 0); // It closed its output: it ends, or the agent ends us.
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
     return unexpected{argv.front() + " ended with an error: " + text.substr(0, 200)};
   return text;
@@ -109,15 +61,15 @@ line_stream::~line_stream() {
 void line_stream::begin() {
   while (::waitpid(-1, nullptr, WNOHANG) > 0) { // Those that were killed before.
   }
-  auto made = start(argv_);
+  auto made = spawn_piped(argv_, child_kind::read_only);
   heard_ = std::chrono::steady_clock::now();
   not_before_ = heard_ + limits::probe_pause_first * 5;
-  if (made.error != 0) {
-    newest_ = {{}, {}, argv_.front() + ": " + std::strerror(made.error)};
+  if (!made) {
+    newest_ = {{}, {}, argv_.front() + ": " + std::strerror(made.error())};
     return;
   }
-  pid_ = made.pid;
-  file_ = made.from;
+  pid_ = made->pid;
+  file_ = made->from;
   partial_.clear();
 }
 

@@ -79,6 +79,14 @@ std::optional<process_stat> parse_stat(std::string_view line) {
   return result;
 }
 
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> all;
+  for (auto** entry = environ; entry && *entry; ++entry)
+    if (const auto* equals = std::strchr(*entry, '='))
+      all.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)), equals + 1);
+  return all;
+}
+
 std::optional<process_stat> read_stat(pid_t pid) {
   auto line = read_small_file("/proc/" + std::to_string(pid) + "/stat");
   return line ? parse_stat(*line) : std::nullopt;

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +65,9 @@ bool wait_for_end(const process_ref& who, std::chrono::milliseconds patience);
 
 /// Sends a signal to exactly that process; false when it is no more.
 bool send_signal(const process_ref& who, int signal);
+
+/// This process's own environment, as it is now.
+std::map<std::string, std::string> own_environment();
 
 /// A file of /proc or /sys in one piece; nothing when it cannot be read.
 std::optional<std::string> read_small_file(const std::filesystem::path& path);

@@ -6,24 +6,13 @@
 #include "node-agent/runtime/own_process.hpp"
 #include "src/base/device_limits.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 
 namespace assay::agent {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-environment own_environment() {
-  environment all;
-  for (auto** entry = environ; entry && *entry; ++entry)
-    if (const auto* equals = std::strchr(*entry, '='))
-      all.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)), equals + 1);
-  return all;
-}
 
 bool is_there(catalog::family family, const std::vector<pci_device>& bus) {
   if (family == catalog::family::nvidia)

@@ -70,9 +70,10 @@ environment_of(const catalog::command& command, const launch_place& place) {
   for (const auto& folder : search_folders(place))
     folders.push_back(folder.native());
   env["PATH"] = joined(folders, ':');
-  for (const auto& [name, value] : place.devices.variables)
-    env[name] = value;
   for (const auto& [name, value] : command.env)
+    env[name] = value;
+  // After the profile's own: no profile gives a replica a device that it was not given.
+  for (const auto& [name, value] : place.devices.variables)
     env[name] = value;
   for (const auto& [variable, slot] : command.secret_env)
     env[variable] = place.secret;

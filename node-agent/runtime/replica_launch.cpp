@@ -9,8 +9,6 @@
 #include <boost/json.hpp>
 #include <unistd.h>
 
-#include <cstring>
-
 namespace assay::agent {
 
 namespace {
@@ -21,14 +19,6 @@ using namespace std::chrono_literals;
 constexpr auto endpoint_file = "endpoint.json";
 constexpr auto holder_patience = 10s; ///< From fork to holder.json; a busy disk may take its time.
 constexpr auto holder_look = 200ms;   ///< For a holder that ends and writes nothing.
-
-std::map<std::string, std::string> own_environment() {
-  std::map<std::string, std::string> result;
-  for (auto** entry = environ; entry && *entry; ++entry)
-    if (const auto* equals = std::strchr(*entry, '='))
-      result.emplace(std::string(*entry, static_cast<std::size_t>(equals - *entry)), equals + 1);
-  return result;
-}
 
 } // namespace
 

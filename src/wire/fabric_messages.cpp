@@ -1,6 +1,13 @@
 #include "src/wire/fabric_messages.hpp"
 
+#include <array>
+
 namespace assay::fabric {
+
+std::string_view name(device_state s) {
+  constexpr std::array<std::string_view, 4> names{"offered", "withheld", "sick", "lost"};
+  return names[static_cast<std::size_t>(s)];
+}
 
 std::optional<std::uint64_t> epoch_of(const coordinator_message& message) {
   return std::visit(

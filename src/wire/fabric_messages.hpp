@@ -67,6 +67,8 @@ enum class device_state : std::uint8_t {
   lost,     ///< It is on the bus, and its library does not show it.
 };
 
+std::string_view name(device_state s);
+
 struct device {
   catalog::family family = catalog::family::cpu;
   std::string id; ///< UUID or PCI address; never an index.

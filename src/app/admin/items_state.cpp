@@ -8,7 +8,6 @@
 #include "src/moves/plan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <variant>
 
 namespace assay::app::admin {
@@ -28,8 +27,7 @@ json::value value_of(const fabric::native_value& value) {
 }
 
 std::string text_of(const fabric::device& d) {
-  constexpr std::array<std::string_view, 4> states{"offered", "withheld", "sick", "lost"};
-  auto text = d.name + ": " + std::string{states[static_cast<std::size_t>(d.state)]};
+  auto text = d.name + ": " + std::string{name(d.state)};
   return d.why.empty() ? text : text + ", " + d.why;
 }
 

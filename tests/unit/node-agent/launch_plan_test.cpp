@@ -64,6 +64,16 @@ TEST_CASE("an order becomes a command line on loopback with the secret in the en
   CHECK_FALSE(plan->env.contains("AWS_SECRET"));
 }
 
+TEST_CASE("no profile widens the mask of the devices that a replica was given") {
+  place_with_program here{"llama-server"};
+  here.place.devices = {{{"CUDA_VISIBLE_DEVICES", "GPU-1"}}, "GPU-1"};
+  auto profile = llama_profile();
+  profile.launch->env["CUDA_VISIBLE_DEVICES"] = "all";
+  auto plan = plan_launch(profile, order(), here.place);
+  REQUIRE(plan);
+  CHECK(plan->env.at("CUDA_VISIBLE_DEVICES") == "GPU-1");
+}
+
 TEST_CASE("a replica listens where its place says, which is no part of its stack") {
   place_with_program here{"llama-server"};
   auto before = launch_text(llama_profile(), slots_of(order(), here.place));
