@@ -94,9 +94,12 @@ pool::admission health_table::look_at(state& s, const patient& p, steady_time no
   if (s.silent_since && p.signs.moved > *s.silent_since)
     s.silent_since.reset();
   if (s.silent_since && !p.signs.is_busy()) {
-    // Nobody is left who could see it move: one request finds out.
+    // Nobody is left who could see it move: one request finds out. If that was one already, it did.
     s.silent_since.reset();
-    s.open_until = now;
+    if (s.probed_at)
+      open(s, now);
+    else if (!s.open_until)
+      s.open_until = now;
   }
   if (!s.silent_since && p.signs.is_busy() && now - p.signs.moved > patience_with(p))
     s.silent_since = p.signs.moved;
@@ -106,9 +109,10 @@ pool::admission health_table::look_at(state& s, const patient& p, steady_time no
     return {p.signs.streaming > 0 ? standing::stalled : standing::wedged, 0, {}};
   if (s.open_until) {
     // A probe that ended without a verdict, or does not end, is followed by another.
-    auto is_spent =
-      p.tokens == 0 && (p.in_flight == 0 || now >= *s.probed_at + limits::breaker_first);
-    if (!s.probed_at || is_spent) {
+    auto is_over = [&] {
+      return p.tokens == 0 && (p.in_flight == 0 || now >= *s.probed_at + limits::breaker_first);
+    };
+    if (!s.probed_at || is_over()) {
       s.probed_at = now;
       return {standing::probing, 1, {}};
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace assay::routing {
 
@@ -150,20 +151,16 @@ void refuse_to_queue(decision& d, const implementation& i, double wait, double p
 /// cannot be told, the queue's own bound holds.
 void queue(decision& d, const question& q, const query& asked, const field& f, std::size_t first) {
   auto patience = std::chrono::duration<double>(asked.patience).count();
-  std::optional<double> shortest = patience;
+  auto shortest = std::numeric_limits<double>::infinity();
   for (std::size_t n = 0; n < f.count; ++n) {
     if (n != first && f.portions[n].bps >= f.portions[n].ceiling)
       continue;
     const auto& i = *f.candidates[n].implementation;
     d.acceptable.set(i.position);
-    auto wait = expected_wait(q, i);
-    auto is_first = d.acceptable.count() == 1;
-    shortest = !wait || !shortest ? std::nullopt
-               : is_first         ? wait
-                                  : std::optional{std::min(*wait, *shortest)};
+    shortest = std::min(shortest, expected_wait(q, i).value_or(0));
   }
-  if (shortest && *shortest > patience)
-    return refuse_to_queue(d, *f.candidates[first].implementation, *shortest, patience);
+  if (shortest > patience)
+    return refuse_to_queue(d, *f.candidates[first].implementation, shortest, patience);
   d.outcome = d.trace.outcome = outcome_kind::needs_ticket;
 }
 

@@ -1,5 +1,6 @@
 // How requests end, and what is counted as the replica's own time: what the learnt rates rest on.
 
+#include "tests/support/eventually.hpp"
 #include "tests/unit/http/ingress_fixture.hpp"
 
 #include <catch2/generators/catch_generators_all.hpp>
@@ -225,7 +226,9 @@ TEST_CASE("a client that reads slowly teaches no pace of decoding") {
   raw_client client{ingress.port(), 4'096};
   client.send(chat_request(chat_body(true)));
   REQUIRE(client.read_until("xxx"));
-  std::this_thread::sleep_for(moment); // Meanwhile everything between here and the replica is full.
+  // Meanwhile everything between here and the replica is full, so that its silence is ours.
+  const auto& signs = ingress.world.counters(0)->signs();
+  REQUIRE(test::eventually([&] { return !signs.look().is_busy(); }));
   CHECK(status_of(client.read_answer()) == 200);
   auto o = ingress.outcomes.wait_for(1)[0];
   CHECK(o.how == ending::served);

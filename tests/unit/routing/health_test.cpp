@@ -225,6 +225,46 @@ TEST_CASE("when nobody waits for a wedged replica any more, one request finds ou
   CHECK(w.of(0).tokens == 1);
 }
 
+TEST_CASE("a probe that hangs until nobody waits for it opens the breaker again, for longer") {
+  ward w{2};
+  w.end(0, ending::failed, 5);
+  w.rule();
+  w.pass(5s);
+  CHECK(w.of(0).standing == standing::probing);
+  hangs(w.all[0], 1, 100ms, w.now);
+  w.pass(3s);
+  CHECK(w.of(0).standing == standing::wedged);
+  w.all[0].signs.waiting = 0;
+  w.all[0].in_flight = 0;
+  CHECK(w.of(0).standing == standing::failing);
+  CHECK(w.of(0).until == w.now + 2 * limits::breaker_first);
+  CHECK_FALSE(w.end(0, ending::failed)); // Its own end is heard of later, and counts once.
+  CHECK(w.of(0).until == w.now + 2 * limits::breaker_first);
+}
+
+TEST_CASE("a breaker that is open stays so when the last request that hung there is gone") {
+  ward w{2};
+  w.warmed(0);
+  hangs(w.all[0], 6, 100ms, w.now);
+  w.pass(3s);
+  CHECK(w.of(0).standing == standing::wedged);
+  w.end(0, ending::failed, 5);
+  w.all[0].signs.waiting = 0;
+  w.all[0].in_flight = 0;
+  CHECK(w.of(0).standing == standing::failing);
+  CHECK(w.of(0).until == w.now + limits::breaker_first);
+}
+
+TEST_CASE("requests from before a breaker opened do not keep it from being tried again") {
+  ward w{2};
+  w.all[0].in_flight = 3;
+  w.end(0, ending::failed, 5);
+  CHECK(w.of(0).standing == standing::failing);
+  w.pass(5s);
+  CHECK(w.of(0).standing == standing::probing);
+  CHECK(w.of(0).tokens == 1);
+}
+
 TEST_CASE("never more than half of those that stand in for each other are out") {
   for (std::size_t count = 1; count <= 5; ++count) {
     ward w{count};
