@@ -14,7 +14,7 @@ inline constexpr std::size_t peers = 64;
 
 /// A connection that brings nothing for so long is given up and made again (an agent's has
 /// `peer_silence`).
-inline constexpr auto member_silence = 3s;
+inline constexpr auto member_silence = 2300ms;
 inline constexpr auto member_beat_every = 750ms;
 static_assert(member_beat_every * 3 < member_silence, "three lost beats before it is given up");
 

@@ -12,6 +12,9 @@
 
 namespace assay::cli {
 
+/// For an answer to what reads or writes whole disks.
+inline constexpr std::chrono::hours file_patience{6};
+
 /// What every command gets: where the server is and how to show things.
 struct context {
   admin_client server;

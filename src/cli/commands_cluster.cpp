@@ -47,7 +47,7 @@ int ledger_show(const context& c, const std::string& record) {
 }
 
 int ledger_verify(const context& c) {
-  auto answer = c.server.post("ledger/verify", {});
+  auto answer = c.server.post("ledger/verify", {}, file_patience);
   return answer ? show_verdict(c, *answer) : complain(answer.error());
 }
 

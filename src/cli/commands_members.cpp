@@ -14,7 +14,6 @@ namespace {
 constexpr std::chrono::seconds start_patience{30};
 constexpr std::chrono::seconds hand_over_patience{15};
 constexpr std::chrono::seconds away_patience{10}; ///< A link is dialled again within five.
-constexpr std::chrono::hours file_patience{6};    ///< Whole disks are read and written.
 
 int print_token(const context& c, const json::object& answer, const char* whom, const char* next) {
   if (c.how != format::table) {

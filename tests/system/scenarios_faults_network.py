@@ -82,8 +82,11 @@ def scenario_f08_bad_line():
 def scenario_f09_half_dead_link():
     """Connections that stay open though nothing comes any more are given up by both ends, and made again."""
     with Networked().form() as w:
+        cut = time.monotonic()
         w.network.cut("b", "c", both=False)
         eventually(lambda: w.sees("b", "c") == "away" and w.sees("c", "b") == "away", "both ends know")
+        if is_slow():
+            within("F9, seconds until both ends know, to the matrix's three", (time.monotonic() - cut) / 3, 1)
         # By what they say to each other: the kernel would hold such a connection open for minutes.
         w.says("c", "nothing was heard of it in time")
         w.put("b", "during")

@@ -117,6 +117,9 @@ number_at(const json::object& from, std::string_view key, std::int64_t otherwise
 /// False when it is not there. `"true"` is refused: a dry run that is none would change things.
 result<bool, problem> flag_at(const json::object& from, std::string_view key);
 
+/// cluster.cpp: what is wrong with the files of this member, for a person.
+void add_file_problems(const app::parts& parts, const store::engine_status& now, json::array& to);
+
 /// A member of the cluster, or that there is none of that name.
 result<ledger::member, problem>
 member_called(const ledger::tables& t, const std::string& name); // members.cpp

@@ -14,14 +14,7 @@ namespace {
 
 json::array problems_of(const store::engine_status& status, const world& seen) {
   json::array all;
-  if (auto damage = seen.parts.scrub->damage(); !damage.empty())
-    all.emplace_back(damage);
-  for (const auto& [blob, why] : seen.parts.blob_keeper->damaged())
-    all.emplace_back(damaged_blob_text(blob, why));
-  if (auto why = map_text(status); !why.empty())
-    all.emplace_back(why);
-  for (const auto& one : seen.parts.space->forgotten())
-    all.emplace_back(forgotten_text(one));
+  add_file_problems(seen.parts, status, all);
   if (status.is_disk_full)
     all.emplace_back("the ledger's disk is full: nothing is taken but what undoes, from the room "
                      "that is kept for it; free some, no restart is needed");
@@ -46,6 +39,17 @@ json::array problems_of(const store::engine_status& status, const world& seen) {
 }
 
 } // namespace
+
+void add_file_problems(const app::parts& p, const store::engine_status& now, json::array& to) {
+  if (auto damage = p.scrub->damage(); !damage.empty())
+    to.emplace_back(damage);
+  for (const auto& [blob, why] : p.blob_keeper->damaged())
+    to.emplace_back(damaged_blob_text(blob, why));
+  if (auto why = map_text(now); !why.empty())
+    to.emplace_back(why);
+  for (const auto& one : p.space->forgotten())
+    to.emplace_back(forgotten_text(one));
+}
 
 answer status(const call& c) {
   auto w = look(c);

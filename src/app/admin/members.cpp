@@ -198,14 +198,7 @@ answer cluster_status(const call& c) {
       "the cluster takes only what undoes: " + now.room_fault
       + ". Free space there; it goes on by itself"
     );
-  if (auto damage = c.parts.scrub->damage(); !damage.empty())
-    problems.emplace_back(damage);
-  for (const auto& [blob, why] : c.parts.blob_keeper->damaged())
-    problems.emplace_back(damaged_blob_text(blob, why));
-  if (auto why = map_text(now); !why.empty())
-    problems.emplace_back(why);
-  for (const auto& one : c.parts.space->forgotten())
-    problems.emplace_back(forgotten_text(one));
+  add_file_problems(c.parts, now, problems);
   if (!now.is_clock_trusted)
     problems.emplace_back(now.clock_text);
   if (!now.clock_fault.empty())

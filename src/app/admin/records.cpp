@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <mutex>
 
 namespace assay::app::admin {
 
@@ -304,6 +305,14 @@ answer ledger_show(const call& c) {
 }
 
 answer ledger_verify(const call& c) {
+  static std::mutex one_at_a_time; // Each holds what a whole replay makes.
+  std::unique_lock hold{one_at_a_time, std::try_to_lock};
+  if (!hold)
+    return unexpected{problem{
+      problem_kind::unavailable,
+      "this member's ledger is being verified already",
+      {},
+      "ask again when that is done"}};
   auto read = read_for(c);
   if (!read)
     return unexpected{read.error()};

@@ -43,7 +43,9 @@ std::uint64_t spoil_a_follower(group& all, std::uint64_t seq) {
   return id;
 }
 
+/// On both disks, which follow what was answered.
 bool is_equal_at(group& all, std::uint64_t id, std::uint64_t seq) {
+  all.wait_for_disk(all.leader());
   return all.engine(id).read_row(key_of_record(seq)).value()
          == all.engine(all.leader()).read_row(key_of_record(seq)).value();
 }
