@@ -64,6 +64,21 @@ functions symbols_of(void* in) {
   return f;
 }
 
+/// Those without which nothing can be said of a device.
+std::string names_missing(const functions& f) {
+  std::string missing;
+  auto need = [&missing](bool is_there, const char* name) {
+    if (!is_there)
+      missing.append(missing.empty() ? " lacks " : ", ").append(name);
+  };
+  need(f.init, "nvmlInit_v2");
+  need(f.count, "nvmlDeviceGetCount_v2");
+  need(f.handle, "nvmlDeviceGetHandleByIndex_v2");
+  need(f.uuid, "nvmlDeviceGetUUID");
+  need(f.pci, "nvmlDeviceGetPciInfo_v3");
+  return missing;
+}
+
 /// Texts end where their buffer does, whatever the library wrote.
 template <class Function>
 std::string text_from(Function f, device d) {
@@ -147,11 +162,8 @@ result<std::unique_ptr<library>, std::string> library::open() {
   }
   auto f = symbols_of(opened);
   std::unique_ptr<library> made{new library{opened, f}};
-  if (!f.init || !f.count || !f.handle || !f.uuid || !f.pci)
-    return unexpected{
-      std::string{file_name}
-      + " lacks nvmlInit_v2, a count, handles, UUIDs or PCI addresses: the driver "
-        "is older than all that are supported"};
+  if (auto missing = names_missing(f); !missing.empty())
+    return unexpected{file_name + missing + ": the driver is older than all that are supported"};
   if (auto c = f.init(); c != ok)
     return unexpected{made->text_of(c)};
   return made;
