@@ -102,8 +102,7 @@ endpoint_counters::load endpoint_counters::look(const reserve_terms& terms) cons
   auto word = word_.load(std::memory_order_acquire);
   auto most = ceiling(credits(word), terms);
   auto room = most > flying(word) ? most - flying(word) : 0;
-  auto left = tokens(terms);
-  return {flying(word), std::min(room, left), standing_.load(std::memory_order_relaxed), left == 0};
+  return {flying(word), std::min(room, tokens(terms.traffic))};
 }
 
 void endpoint_counters::rule(const admission& a, std::uint32_t seen) {
@@ -124,14 +123,9 @@ admission endpoint_counters::ruled() const {
   };
 }
 
-std::uint32_t endpoint_counters::tokens(const reserve_terms& terms) const {
-  return terms.traffic == traffic_class::evaluation ? no_limit
-                                                    : tokens_.load(std::memory_order_relaxed);
-}
-
 /// False: none is left. Nothing is spent where they are not counted.
 bool endpoint_counters::spend_token(const reserve_terms& terms) {
-  auto left = tokens(terms);
+  auto left = tokens(terms.traffic);
   while (left != no_limit) {
     if (left == 0)
       return false;

@@ -83,10 +83,12 @@ public:
   struct load {
     std::uint32_t in_flight = 0;
     std::uint32_t room = 0;
-    pool::standing standing = standing::fine;
-    bool left_out = false; ///< No request on these terms goes there now, whatever its credits.
   };
   load look(const reserve_terms& terms) const;
+
+  pool::standing standing() const { return standing_.load(std::memory_order_relaxed); }
+  /// No request of this class goes there now, whatever its credits.
+  bool is_left_out(contract::traffic_class traffic) const { return tokens(traffic) == 0; }
 
   /// Puts a ruling in force that was made when `seen` tokens were left. A token that was spent
   /// since stays spent. Evaluation traffic is not ruled over.
@@ -100,7 +102,10 @@ private:
   friend class reservation;
 
   std::uint32_t ceiling(std::uint32_t credits, const reserve_terms& terms) const;
-  std::uint32_t tokens(const reserve_terms& terms) const;
+  std::uint32_t tokens(contract::traffic_class traffic) const {
+    return traffic == contract::traffic_class::evaluation ? no_limit
+                                                          : tokens_.load(std::memory_order_relaxed);
+  }
   bool spend_token(const reserve_terms& terms);
   bool try_enter(const reserve_terms& terms);
   bool take_credit(const reserve_terms& terms);

@@ -23,7 +23,7 @@ struct vital_signs {
   bool is_busy() const { return waiting + streaming > 0; }
 };
 
-class alignas(64) pulse {
+class pulse {
 public:
   vital_signs look() const;
 

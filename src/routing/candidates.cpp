@@ -128,20 +128,21 @@ survey look_over(const question& q, const implementation& i, std::uint64_t chanc
   for (std::size_t n = 0; n < briefs.size(); ++n) {
     auto at = first + n < briefs.size() ? first + n : first + n - briefs.size();
     const auto& b = briefs[at];
-    auto load = b.counters->look(terms);
-    if (load.left_out && b.serves) {
+    if (b.serves && b.counters->is_left_out(terms.traffic)) {
       seen.avoided = true;
       continue;
     }
     if (!(is_plain && b.serves && b.qualified) && !may_use(q, i, endpoints[at]))
       continue;
     ++seen.usable;
+    auto load = b.counters->look(terms);
     auto room = b.saturated ? 0 : load.room;
     if (seen.best && room == 0 && seen.room > 0)
       continue;
     w.in_flight = load.in_flight;
     auto p = predict(b.pace, w, q.now);
-    auto mine = rank_of(p, load.in_flight, b.slots, warm_up, load.standing);
+    auto standing = b.counters->standing();
+    auto mine = rank_of(p, load.in_flight, b.slots, warm_up, standing);
     if (seen.best && (room > 0) == (seen.room > 0) && !(mine < best))
       continue;
     best = mine;
@@ -149,7 +150,7 @@ survey look_over(const question& q, const implementation& i, std::uint64_t chanc
     seen.room = room;
     seen.in_flight = load.in_flight;
     seen.predicted = p;
-    seen.standing = load.standing;
+    seen.standing = standing;
     seen.explored = warm_up && mine.tier == 0;
   }
   return seen;

@@ -219,7 +219,7 @@ verdict economics_acceptable(const question& q, const implementation& i) {
 
 bool may_use(const question& q, const implementation& i, const endpoint& e) {
   const auto& b = q.snapshot.brief_of(e);
-  if (!b.serves || b.counters->look({.traffic = q.caller.traffic, .now = q.now}).left_out)
+  if (!b.serves || b.counters->is_left_out(q.caller.traffic))
     return false;
   if (!b.qualified && !is_evaluation(q) && !waiver_for(i, gate::evaluation_current, q.wall))
     return false;
@@ -242,11 +242,13 @@ verdict has_capacity(const question& q, const implementation& i) {
   std::uint64_t credits = 0;
   auto is_queue_first = false;
   for (const auto& e : q.snapshot.endpoints_of(i)) {
-    auto load = e.counters->look(terms);
-    left_out += q.snapshot.brief_of(e).serves && load.left_out ? 1 : 0;
-    if (!may_use(q, i, e))
+    if (!may_use(q, i, e)) {
+      const auto& b = q.snapshot.brief_of(e);
+      left_out += b.serves && b.counters->is_left_out(q.caller.traffic) ? 1 : 0;
       continue;
+    }
     ++usable;
+    auto load = e.counters->look(terms);
     if (load.room > 0 && e.phase == pool::phase::ready)
       return {g, answer::pass, reason::fine, load.in_flight, load.in_flight + load.room};
     is_queue_first = is_queue_first || e.counters->room(queued) > 0;

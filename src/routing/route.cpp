@@ -279,7 +279,7 @@ decision claim(const routing_snapshot& s, const query& q, const pool::endpoint_k
     .in_flight = load.in_flight,
   };
   auto predicted = predict(s.brief_of(*e).pace, w, q.now);
-  survey seen{e, 1, load.room, load.in_flight, predicted, load.standing, false, false};
+  survey seen{e, 1, load.room, load.in_flight, predicted, e->counters->standing(), false, false};
   choose(d, s, {&i, seen, waived.value}, std::move(taken));
   return d;
 }
