@@ -105,12 +105,14 @@ void ingress_state::forget_gone_pools() {
 void ingress_state::rebuild() {
   if (!tables_.tables)
     return;
+  auto clock_error = options_.clock->error_ms();
   snapshot_ = ledger::build_snapshot(
     ++generation_,
-    {*tables_.tables, views_, *options_.counters, rates_, wall_now(), options_.loopback},
+    {*tables_.tables, views_, *options_.counters, rates_, options_.clock->now(), options_.loopback},
     snapshot_.get()
   );
   dirty_ = false;
+  built_at_error_ = clock_error;
   rule();
   options_.post(snapshot_);
 }
@@ -194,7 +196,7 @@ void ingress_state::pass() {
     }
   for (const auto& [id, pool] : pools_.pools)
     report(id);
-  if (dirty_)
+  if (dirty_ || built_at_error_ != options_.clock->error_ms())
     rebuild();
   else
     rule();
@@ -207,7 +209,7 @@ void ingress_state::pass() {
     return std::ranges::find(known, one.first) == known.end();
   });
   rates_.sweep(self_->clock().now());
-  if (auto over = tally_->take_closed(wall_now()); !over.empty())
+  if (auto over = tally_->take_closed(options_.clock->now()); !over.empty())
     options_.tell(std::move(over));
   self_->delayed_send(self_, limits::usage_report_every, tick{});
 }
@@ -325,7 +327,7 @@ explain_answer ingress_state::explain(const explain_question& what) const {
     .caller = routing::caller_of(*snapshot_, *asker),
     .shape = shape,
     .now = self_->clock().now(),
-    .wall = wall_now(),
+    .wall = options_.clock->now(),
   };
   return {routing::explain(*snapshot_, query)};
 }

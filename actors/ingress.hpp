@@ -12,6 +12,7 @@
 // hears of hours that are over is a third.
 
 #include "actors/interfaces.hpp"
+#include "src/base/group_clock.hpp"
 #include "src/ledger/service.hpp"
 #include "src/pool/continued_view.hpp"
 #include "src/pool/counters.hpp"
@@ -38,6 +39,7 @@ struct ingress_options {
   std::uint64_t boot = 0; ///< Of its process, as in the ids of its decisions.
   std::string loopback;   ///< `own_loopback` of its process.
   std::function<void(std::vector<ledger::serving_summary>)> tell = [](const auto&) {};
+  std::shared_ptr<const group_clock> clock = std::make_shared<group_clock>();
 };
 
 class ingress_state {
@@ -94,7 +96,8 @@ private:
   std::optional<ledger::service_tally> tally_; ///< From the beginning on.
   std::shared_ptr<const routing::routing_snapshot> snapshot_;
   std::uint64_t generation_ = 0;
-  bool dirty_ = false; ///< Rates or views changed since the last snapshot.
+  bool dirty_ = false;              ///< Rates or views changed since the last snapshot.
+  std::int64_t built_at_error_ = 0; ///< Of our clock, when that was made.
 };
 
 ingress_actor::behavior_type

@@ -171,6 +171,7 @@ void group::compare_clocks(const store::engine_status& now) {
     tell(node, peers::clock_told{wall_now()});
   auto all = offsets();
   auto error = own_clock_error(all);
+  options_.clock->correct(error);
   std::string fault;
   if (error != 0)
     fault = "the clock of this coordinator is " + std::to_string(std::abs(error) / 1'000) + " s "

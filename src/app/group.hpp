@@ -9,6 +9,7 @@
 #include "src/app/clocks.hpp"
 #include "src/app/disks.hpp"
 #include "src/app/group_plan.hpp"
+#include "src/base/group_clock.hpp"
 #include "src/fabric/peer_links.hpp"
 #include "src/store/ledger_engine.hpp"
 
@@ -31,6 +32,8 @@ struct group_options {
   std::function<void(std::uint64_t node, peers::message)> other;
   /// A lane to a member came up or went. Links' thread.
   std::function<void(std::uint64_t node, peers::lane, bool is_up)> reach;
+  /// Is told how far ours is from the others'.
+  std::shared_ptr<group_clock> clock = std::make_shared<group_clock>();
 };
 
 /// One member as it is seen from here.

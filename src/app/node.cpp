@@ -73,6 +73,7 @@ result<void, problem> node::whole::open_ledger() {
       .first_peers = place->first_peers,
       .other = [this](auto node, peers::message said) { hear(node, std::move(said)); },
       .reach = [this](auto node, auto lane, bool is_up) { note_reach(node, lane, is_up); },
+      .clock = clock,
     });
   auto machine = std::make_unique<store::ledger_machine>(keys->signing(), how.name);
   auto engine_opened = store::ledger_engine::open(*directory, std::move(machine), engine_options());
@@ -135,6 +136,7 @@ void node::whole::spawn_actors() {
       .boot = boot,
       .loopback = own_loopback(),
       .tell = [this](auto hours) { caf::anon_send(book, service_counted{std::move(hours)}); },
+      .clock = clock,
     }
   );
 }

@@ -33,6 +33,7 @@ result<void, problem> node::whole::start_ingress() {
   options.threads = how.ingress_threads;
   static_cast<http::relay_limits&>(options.limits) = how.relay;
   options.plaintext_accepted = how.plaintext_accepted;
+  options.clock = clock;
   if (before && how.ingress.port == 0)
     options.port = port_again(before->ingress);
   ingress = std::make_unique<http::ingress_server>(options, hooks_to(parts.router));

@@ -14,6 +14,7 @@
 #include "src/app/own_keys.hpp"
 #include "src/app/parts.hpp"
 #include "src/app/standalone.hpp"
+#include "src/base/group_clock.hpp"
 
 #include <caf/actor_system_config.hpp>
 
@@ -59,6 +60,7 @@ struct node::whole {
   key_change_state key_change;
   app::metrics metrics;
   std::unique_ptr<app::forwarding> forwarding;
+  std::shared_ptr<group_clock> clock = std::make_shared<group_clock>(); ///< What ends, ends by it.
   std::unique_ptr<app::group> group; ///< What the engine sends by, so it outlives that.
   std::unique_ptr<store::ledger_engine> engine;
   std::optional<app::scrub> scrub;

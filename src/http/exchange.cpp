@@ -10,7 +10,7 @@ exchange::exchange(connection& client)
   : client_{client}, lane_{client.owner()}, began_{std::chrono::steady_clock::now()},
     until_{began_ + client.owner().options().limits.total}, budget_{
                                                               client.owner().common().bodies} {
-  outcome_.began = wall_now();
+  outcome_.began = lane_.options().clock->now();
 }
 
 exchange::~exchange() {

@@ -15,7 +15,7 @@ routing::query exchange::query() const {
     .chance = chance_,
     .patience = lane_.options().limits.queue_wait,
     .now = now(),
-    .wall = wall_now(),
+    .wall = lane_.options().clock->now(),
   };
   if (!pin_.empty())
     q.pin = routing::pin{pin_, pin_fingerprint_};

@@ -6,6 +6,7 @@
 // and no other thread. Knows no actors: what it needs from the rest of assayd are the hooks, which
 // are called on HTTP threads and must return at once.
 
+#include "src/base/group_clock.hpp"
 #include "src/base/ids.hpp"
 #include "src/base/limits.hpp"
 #include "src/base/problem.hpp"
@@ -48,6 +49,7 @@ struct ingress_options {
   unsigned threads = 1;
   bool plaintext_accepted = false; ///< Without it only loopback addresses are bound.
   ingress_limits limits;
+  std::shared_ptr<const group_clock> clock = std::make_shared<group_clock>();
 };
 
 /// A request that found no free credit asks for its turn. Asked again with the same number after an

@@ -45,10 +45,20 @@ std::string bad_shape(const export_batch& b) {
 } // namespace
 
 std::optional<record_id_row> auditor::remembered::find(const uuid& record_id) const {
-  auto at = ids.find(record_id);
-  if (at == ids.end())
+  auto at = ids_.find(record_id);
+  if (at == ids_.end())
     return {};
-  return at->second;
+  return record_id_row{.record_id = record_id, .record = at->second.record, .seq = at->second.seq};
+}
+
+void auditor::remembered::add(const record_id_row& row) {
+  ids_.insert_or_assign(row.record_id, known{row.record, row.seq});
+}
+
+std::size_t auditor::remembered::hash_of::operator()(const uuid& id) const {
+  return std::hash<std::string_view>{}(
+    {reinterpret_cast<const char*>(id.bytes.data()), id.bytes.size()}
+  );
 }
 
 std::optional<finding> auditor::feed(const export_frame& frame) {
@@ -159,7 +169,7 @@ std::optional<finding> auditor::compare(const ledger::batch& again, std::uint64_
   for (const auto& change : outcome.rows)
     if (change.row)
       if (auto* id = std::get_if<record_id_row>(&*change.row))
-        known_.ids.insert_or_assign(id->record_id, *id);
+        known_.add(*id);
   if (applied_)
     applied_(outcome);
   return {};

@@ -9,9 +9,10 @@
 #include "src/base/result.hpp"
 #include "src/ledger/apply.hpp"
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -93,10 +94,22 @@ private:
   std::optional<finding> check_founding(const batch_row& b);
   finding wrong(std::string text) const { return {tables_.head.seq + 1, std::move(text)}; }
 
+  /// The ids of all records so far. There may be millions: no more is kept than tells a repeated
+  /// record from another one under its id.
   class remembered : public history {
   public:
     std::optional<record_id_row> find(const uuid& record_id) const override;
-    std::map<uuid, record_id_row> ids;
+    void add(const record_id_row& row);
+
+  private:
+    struct known {
+      digest record;
+      std::uint64_t seq = 0;
+    };
+    struct hash_of {
+      std::size_t operator()(const uuid& id) const;
+    };
+    boost::unordered_flat_map<uuid, known, hash_of> ids_;
   };
 
   record_reader read_;

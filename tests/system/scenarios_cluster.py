@@ -152,6 +152,7 @@ def scenario_cluster_changes():
             said = w.at("a", "cluster", "transfer", "nobody")
             return said.code != 5 and said
         eventually(transferred, "the leader answers").ends(3, "nobody", "a, b, c")
+        w.at("a", "cluster", "transfer", "c").ends(4, "c leads already", "another one")
         w.at("a", "cluster", "remove", "nobody").ends(3, "nobody")
         w.kill("a")
         w.at("b", "cluster", "remove", "b").ends(4, "would be decided")

@@ -1,12 +1,12 @@
-"""The rows of the fault matrix where one member is far behind, slow to read, or has a clock that runs a little wrong."""
+"""The rows of the fault matrix where one member is far behind, or slow to read."""
 
 import contextlib
 import threading
 import time
 
-from cluster_faults import Harmed, is_slow, passed, three, within
+from cluster_faults import is_slow, passed, three, within
 from scenarios_faults_cluster import memory_of
-from world import BIN, Skipped, eventually, expect
+from world import eventually, expect
 
 LOG_KEPT = 1024  # Entries that a leader's log keeps for who is behind (limits::log_trailing).
 BUDGETS = (24 + 96 + 24) * 1.0  # MiB that may wait for one member, all lanes (src/base/peer_limits.hpp).
@@ -117,30 +117,5 @@ def scenario_f28_slow_reader():
             expect(grown <= BUDGETS, "memory", f"{grown:.0f} MiB")
             expect(not load.refused or w.term(lead) != term, "nothing was refused", *load.refused[:3])
             expect(len(large) > sent + 3, "large ones were taken meanwhile", len(large) - sent)
-        w.settled()
-        w.check(load.names())
-
-
-def scenario_f24_drift_and_leap():
-    """A leader's clock that drifts, and one that repeats a second: only stamps change, and they go on in order."""
-    preload = BIN / "shifted_clock.so"
-    if not preload.exists():
-        raise Skipped(f"{preload} is missing (target shifted_clock)")
-    with Harmed() as w:
-        clock = w.write("clock", "0")
-        w.more["a"] = {"LD_PRELOAD": str(preload), "ASSAY_TEST_CLOCK": str(clock)}
-        w.form()
-        w.lead("a")
-        with w.writing("a", "b") as load:
-            load.more(5)
-            for shift, seconds in (("0 500", 600 if is_slow() else 2), ("-1000 500", 2), ("0 -500", 2), ("1000 -500", 2)):
-                clock.write_text(shift)
-                passed(seconds)
-                load.more(5)
-        for name in w.alive():
-            expect("clock_off" not in w.log(f"{name}.log"), "nobody hands over for it", w.log(f"{name}.log"))
-            expect("assay_ledger_clock_trusted 1" in w.metrics(name), "the clock is believed", name)
-        stamps = [one["stamped_at_ms"] for one in sorted(w.records(w.leader()), key=lambda one: one["seq"])]
-        expect(stamps == sorted(stamps), "stamps go on in order", stamps)
         w.settled()
         w.check(load.names())

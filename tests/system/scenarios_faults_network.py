@@ -18,9 +18,11 @@ def scenario_f06_minority_leader():
             many.more(5)
             few.more(5)
             w.network.isolate(old)
+            cut = time.monotonic()
             passed(2 * ELECTION)
             count = len(few.acknowledged)
             many.more(20)
+            within("F6, until the majority goes on", many.after(cut), 5, "s")
             passed(60 if is_slow() else 2)
             expect(len(few.acknowledged) == count, "the minority acknowledges nothing", few.names()[count:])
             eventually(lambda: any("quorum is lost" in one for one in w.cluster(old)["problems"]), "it says why")
@@ -40,8 +42,10 @@ def scenario_f07_one_way():
             with w.writing(other, tag=way.split()[0]) as load:
                 load.more(5)
                 w.network.cut(*((deaf, lead) if way == "to the leader" else (lead, deaf)), both=False)
+                cut = time.monotonic()
                 passed(180 if is_slow() else 5)
                 load.more(20)
+                within("F7, seconds without an acknowledgement", 100 * load.silence(cut, time.monotonic()), 5, "%")
                 w.network.heal()
             # At most two changes of the leader in a minute; one more for a machine that is busy with others.
             expect(w.term(other) - term <= (6 if is_slow() else 3), f"few terms with {way} cut", term, w.term(other))

@@ -263,6 +263,37 @@ answer cluster_token(const call& c) {
   );
 }
 
+namespace {
+
+/// Why leadership cannot go there, or with 0 to anybody.
+std::optional<problem>
+cannot_lead(const store::engine_status& now, std::uint64_t to, const std::string& name) {
+  auto votes = [&](std::uint64_t id) {
+    const auto* m = consensus::find_member(now.members, id);
+    return m && m->role == consensus::member_role::voter;
+  };
+  auto others = std::ranges::any_of(now.members, [&](const auto& m) {
+    return m.id != now.server_id && votes(m.id);
+  });
+  if (!others)
+    return problem{
+      problem_kind::refused,
+      "no other member votes, so nobody else can lead",
+      {},
+      "join another coordinator first: assay cluster token"};
+  if (to == now.server_id && now.is_leader)
+    return problem{problem_kind::refused, name + " leads already", {}, "name another one, or none"};
+  if (to == 0 || votes(to))
+    return {};
+  return problem{
+    problem_kind::refused,
+    name + " has no vote, so it cannot lead",
+    {},
+    "name a coordinator that votes, as assay cluster status shows them, or none"};
+}
+
+} // namespace
+
 answer cluster_transfer(const call& c) {
   if (!c.parts.group)
     return no_group();
@@ -276,6 +307,8 @@ answer cluster_transfer(const call& c) {
       return unexpected{member.error()};
     id = member->id;
   }
+  if (auto why = cannot_lead(c.parts.engine->status(), id, *to))
+    return unexpected{*why};
   auto from = health(c.parts).leader;
   if (auto done = hand_over(c.parts, id); !done)
     return unexpected{done.error()};
