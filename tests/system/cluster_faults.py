@@ -78,8 +78,9 @@ class Writers:
 
     def silence(self, since, until):
         """The share of that span in which nothing was acknowledged, a second at a time."""
-        seconds = {int(done - since) for _, done, _ in list(self.acknowledged) if since <= done < until}
-        return 1 - len(seconds) / int(until - since)
+        whole = int(until - since)
+        seconds = {int(done - since) for _, done, _ in list(self.acknowledged) if since <= done < since + whole}
+        return 1 - len(seconds) / whole
 
     def rate(self, since, until):
         """Acknowledgements per second in that span of `time.monotonic()`."""

@@ -167,6 +167,48 @@ TEST_CASE("who is mended stores on and hands nothing over, and then goes on behi
   CHECK(hear(1) == indexes{8, 9});
 }
 
+TEST_CASE("what another leader overwrites while it is written does not count as stored") {
+  participant_settings how;
+  how.core.id = 3;
+  how.core.address = "3";
+  nothing_stored log;
+  auto it = participant::make(how, log).value();
+  const configuration three{{1, "1"}, {2, "2"}, {3, "3"}};
+  REQUIRE_FALSE(it->start({{1, 0}, {}, 1, {{1, entry_kind::change, encode(three)}}}, 1, 0));
+  auto hear = [&](std::uint64_t leader, std::uint64_t term, std::vector<std::string> entries) {
+    append_entries more;
+    more.term = term;
+    more.previous_index = more.previous_term = more.commit = 1;
+    for (auto& bytes : entries)
+      more.entries.push_back({term, entry_kind::command, std::move(bytes)});
+    more.count = static_cast<std::uint32_t>(more.entries.size());
+    REQUIRE_FALSE(it->receive({leader, 3, 1, 1, std::move(more)}, 10));
+  };
+  // The highest index that it tells this leader to have.
+  auto told = [](const outputs& what, std::uint64_t leader) {
+    std::uint64_t most = 0;
+    for (const auto& m : what.messages)
+      if (const auto* said = std::get_if<append_entries_result>(&m.body); said && m.to == leader)
+        most = std::max(most, said->last_index);
+    return most;
+  };
+  hear(1, 2, {"a", "b"});
+  auto first = it->take();
+  REQUIRE(first.write);
+  REQUIRE(first.write->appends.size() == 1);
+  hear(2, 3, {"c"}); // While those are on their way to the disk.
+  CHECK(told(it->take(), 2) <= 1);
+  it->wrote(11);
+  CHECK(it->durable_index() == 1);
+  auto second = it->take();
+  CHECK(told(second, 2) <= 1);
+  REQUIRE(second.write);
+  CHECK(second.write->appends.back().entries.back().bytes == "c");
+  it->wrote(12);
+  CHECK(it->durable_index() == 2);
+  CHECK(told(it->take(), 2) == 2);
+}
+
 TEST_CASE("a log that has forgotten more than the state holds is not started from") {
   participant_settings how;
   how.core.address = "1";
