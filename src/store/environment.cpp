@@ -2,6 +2,7 @@
 
 #include "src/base/check.hpp"
 #include "src/base/limits.hpp"
+#include "src/store/fault_guard.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -45,12 +46,18 @@ problem open_problem(int code, const std::filesystem::path& folder) {
   auto what = std::string{"cannot open the store: "} + mdb_strerror(code);
   if (code == ENOSPC || code == EDQUOT)
     return {problem_kind::exhausted, what, folder.string(), "free space on this disk"};
-  if (code == MDB_INVALID || code == MDB_CORRUPTED || code == MDB_VERSION_MISMATCH)
+  if (code == MDB_INVALID || code == MDB_CORRUPTED || code == MDB_VERSION_MISMATCH || code == MDB_PAGE_NOTFOUND)
     return {
       problem_kind::refused,
       what + "; the file is damaged or is not ours",
       file_of(folder).string(),
       damage_advice};
+  if (code == MDB_MAP_RESIZED)
+    return {
+      problem_kind::refused,
+      what,
+      file_of(folder).string(),
+      "set ledger.map_mib to what it was; if it was never more, the file is damaged"};
   return {
     problem_kind::unavailable,
     what,
@@ -112,6 +119,20 @@ std::string_view from_lmdb(const MDB_val& value) {
   return {static_cast<const char*>(value.mv_data), value.mv_size};
 }
 
+environment::environment(std::filesystem::path folder, MDB_env* env) : env_{env} {
+  moved(std::move(folder));
+}
+
+void environment::moved(std::filesystem::path to) {
+  folder_ = std::move(to);
+  problem why{
+    problem_kind::refused,
+    "a page of the store leads nowhere; the file is damaged",
+    file_of(folder_).string(),
+    damage_advice};
+  fault_text_ = "assay: " + to_text(why) + "\n";
+}
+
 // -- opening ------------------------------------------------------------------------------------
 
 result<std::unique_ptr<environment>, problem> environment::open(
@@ -128,6 +149,7 @@ result<std::unique_ptr<environment>, problem> environment::open(
   if (code != 0)
     return unexpected{open_problem(code, folder)};
   std::unique_ptr<environment> out{new environment{folder, env}};
+  fault_guard guard{out->fault_text_};
   mdb_env_set_mapsize(env, map_bytes);
   mdb_env_set_maxreaders(env, readers_max);
   mdb_env_set_maxdbs(env, static_cast<MDB_dbi>(databases.size()));
@@ -192,6 +214,7 @@ int environment::commit(const std::function<int(MDB_txn*)>& fill) {
 
 std::optional<write_failure>
 environment::write(std::uint64_t bytes, const std::function<int(MDB_txn*)>& fill) {
+  fault_guard guard{fault_text_};
   if (auto now = std::chrono::steady_clock::now(); now >= next_reader_check_) {
     next_reader_check_ = now + reader_check_every;
     give_up_dead_readers();
@@ -266,6 +289,7 @@ int environment::begin_read(MDB_txn** txn) const {
 }
 
 result<void, problem> environment::read(const std::function<int(MDB_txn*)>& look) const {
+  fault_guard guard{fault_text_};
   MDB_txn* txn = nullptr;
   int code = begin_read(&txn);
   if (code == MDB_READERS_FULL) {
@@ -291,10 +315,11 @@ problem environment::read_problem(int code) const {
 }
 
 result<std::unique_ptr<environment::moment>, problem> environment::hold() const {
+  fault_guard guard{fault_text_};
   MDB_txn* txn = nullptr;
   if (int code = begin_read(&txn); code != 0)
     return unexpected{read_problem(code)};
-  return std::make_unique<moment>(txn);
+  return std::make_unique<moment>(txn, fault_text_);
 }
 
 std::uint64_t environment::used_bytes() const {

@@ -102,14 +102,16 @@ public:
   /// One thread at a time.
   class moment {
   public:
-    explicit moment(MDB_txn* txn) : txn_{txn} {}
+    moment(MDB_txn* txn, const std::string& fault_text) : txn_{txn}, fault_text_{fault_text} {}
     ~moment() { mdb_txn_abort(txn_); }
     moment(const moment&) = delete;
     moment& operator=(const moment&) = delete;
     MDB_txn* txn() const { return txn_; }
+    const std::string& fault_text() const { return fault_text_; }
 
   private:
     MDB_txn* txn_;
+    const std::string& fault_text_; ///< The environment's, which outlives it.
   };
   result<std::unique_ptr<moment>, problem> hold() const;
 
@@ -118,7 +120,7 @@ public:
   std::uint64_t newest_txn() const;
 
   /// Its files were moved to this folder. Before another thread uses it.
-  void moved(std::filesystem::path to) { folder_ = std::move(to); }
+  void moved(std::filesystem::path to);
   std::vector<open_reader> readers() const;
 
   /// Tests: an errno that stands in for what the commit reports.
@@ -127,7 +129,7 @@ public:
   void limit(std::function<bool(std::uint64_t)> has_room) { has_room_ = std::move(has_room); }
 
 private:
-  environment(std::filesystem::path folder, MDB_env* env) : folder_{std::move(folder)}, env_{env} {}
+  environment(std::filesystem::path folder, MDB_env* env);
   result<void, problem> open_databases(const std::vector<database>& databases);
   result<void, problem> check_length() const;
   int commit(const std::function<int(MDB_txn*)>& fill);
@@ -139,6 +141,7 @@ private:
   std::uint64_t used_bytes() const;
 
   std::filesystem::path folder_;
+  std::string fault_text_; ///< What a `fault_guard` says while LMDB reads this file.
   MDB_env* env_ = nullptr;
   std::vector<MDB_dbi> databases_;
   std::uint64_t reserved_bytes_ = 0; ///< Length of the file up to which blocks are allocated.

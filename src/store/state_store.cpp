@@ -1,6 +1,7 @@
 #include "src/store/state_store.hpp"
 
 #include "src/base/limits.hpp"
+#include "src/store/fault_guard.hpp"
 #include "src/store/state_files.hpp"
 
 #include <algorithm>
@@ -201,6 +202,7 @@ result<std::unique_ptr<state_store::copy>, problem> state_store::copy_of_now() c
     return unexpected{at.error()};
   out->of_ = now;
   out->at_ = *std::move(at);
+  fault_guard guard{out->at_->fault_text()};
   const auto applied = get_applied(out->at_->txn(), now->meta());
   out->index_ = applied.index;
   out->term_ = applied.term;
@@ -210,6 +212,7 @@ result<std::unique_ptr<state_store::copy>, problem> state_store::copy_of_now() c
 
 result<std::vector<stored_row>, problem>
 state_store::copy::page(const std::string& after, std::size_t bytes) const {
+  fault_guard guard{at_->fault_text()};
   std::vector<stored_row> out;
   MDB_cursor* cursor = nullptr;
   int code = mdb_cursor_open(at_->txn(), rows_, &cursor);

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import random
+import shutil
 import subprocess
 import time
 
@@ -165,3 +167,43 @@ def scenario_f11_full_disks_of_majority():
         expect(all(one.poll() is None for one in running), "nothing was restarted")
         w.settled()
         w.check(["before", "resumed", *(f"after-{name}" for name in w.alive())])
+
+
+def scenario_f14_flipped_pages():
+    """One bit of the store is another one, in its first pages, a page's header or anywhere: it goes on, or ends and names the file."""
+    with Harmed(a=["coordinator"]) as w:
+        w.form()
+        for number in range(20):
+            w.put("a", f"p{number}")
+        state = w.members["a"].data / "ledger/data.mdb"
+        eventually(lambda: b"p19" in state.read_bytes(), "the state's commit, which is a lazy one, is there")
+        w.kill("a")
+        kept = w.root / "kept"
+        shutil.copytree(w.members["a"].data, kept, ignore=shutil.ignore_patterns("*.sock"))
+        whole = state.read_bytes()
+        seed = random.SystemRandom().randrange(10**6) if is_slow() else 14
+        chance = random.Random(seed)
+        for _ in range(200 if is_slow() else 15):
+            page = chance.choice((0, 1, *range(len(whole) // 4096)))
+            at = page * 4096 + chance.randrange(*((0, 160) if page < 2 else chance.choice(((0, 48), (0, 4096)))))
+            bit = 1 << chance.randrange(8)
+            shutil.rmtree(w.members["a"].data)
+            shutil.copytree(kept, w.members["a"].data)
+            with state.open("r+b") as file:
+                file.seek(at)
+                file.write(bytes([whole[at] ^ bit]))
+            told = f"seed {seed}, page {page}, byte {at % 4096}, bit {bit}"
+            member = w.members["a"]
+            member.process = w.spawn(member.program, "--config", member.config, log="a.log")
+
+            def has_begun():
+                return member.process.poll() is not None or w.at("a", "get", "projects").code == 0
+            eventually(has_begun, f"it answers or ends ({told})")
+            if member.process.poll() is None:
+                w.at("a", "ledger", "verify")
+            if member.process.poll() is None:
+                w.kill("a")
+            else:
+                code = member.process.returncode
+                expect(code in (1, 74), "it ends by itself, and not by a signal", told, code, w.log("a.log"))
+                w.ends("a", code, str(state.parent))
